@@ -1,0 +1,79 @@
+"""What we refuse, each with its code, its kind, and the next step for the reader."""
+
+
+class Refusal(Exception):
+    """A request that cannot be carried out; nothing has changed.
+
+    The message names the place; `hint` says the next step; `field` is the wire name of the
+    parameter at fault; `problems` are further faults as plain JSON objects.
+    """
+
+    code = -32602
+    kind = "invalid"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        field: str | None = None,
+        problems: tuple[dict[str, object], ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.field = field
+        self.problems = problems
+
+
+class InvalidParams(Refusal):
+    """A parameter has the wrong type or a value that means nothing."""
+
+
+class UnknownSession(Refusal):
+    """The session was never started here, or it has ended."""
+
+    code = -31001
+    kind = "unknown_session"
+
+
+class PlanRefused(Refusal):
+    """The plan file has faults, or the plan may not be armed; `problems` lists them."""
+
+    code = -31002
+    kind = "plan_refused"
+
+
+class Conflict(Refusal):
+    """Another process kept writing this session; nothing has changed."""
+
+    code = -31003
+    kind = "conflict"
+
+
+class TooLarge(Refusal):
+    """A frame or a text is above its stated limit."""
+
+    code = -31004
+    kind = "too_large"
+
+
+class NotHuman(Refusal):
+    """This act needs a human, or a trust that was never given."""
+
+    code = -31005
+    kind = "not_human"
+
+
+class Unreadable(Refusal):
+    """State on disk cannot be read, or was written by a newer version."""
+
+    code = -31006
+    kind = "unreadable"
+
+
+class NotWritten(Refusal):
+    """The disk refused; nothing has changed, and nothing new is promised."""
+
+    code = -31006
+    kind = "not_written"

@@ -1,0 +1,1 @@
+"""Tests mirror the packages; a test's name is what it promises."""
