@@ -1,0 +1,314 @@
+"""What an event means for a session: `decide` gives the facts and the answer that they promise.
+
+It depends on nothing but its arguments and changes none of them; core/evolve.py folds the facts.
+"""
+
+from hashlib import sha256
+from typing import NamedTuple, assert_never
+
+from core import account
+from core import decided as d
+from core import events as e
+from core import facts as f
+from core.accounting.estimator import (
+    call_tokens,
+    content_units,
+    file_tokens,
+    image_count,
+    json_units,
+    utf16_units,
+)
+from core.accounting.skills import skill_name_of_input
+from core.errors import InvalidParams
+from core.phases import cursor as c
+from core.phases import driver, wording
+from core.phases.evidence import read_of, skill_read
+from core.phases.plan import skill_id
+from core.phases.routing import Routing
+from core.state import MAIN, Session, Turn
+
+
+def decide(state: Session, event: e.Event | d.ChecksFinished, routing: Routing) -> d.Decided:
+    """Say what this event means for the session; raise a Refusal when it cannot be done."""
+    match event:
+        case e.ToolCall():
+            return _tool_call(state, event)
+        case e.ToolResult():
+            return _tool_result(state, event)
+        case e.Usage():
+            return d.Decided((*_open(state), _usage(event)))
+        case e.Prompt():
+            return _prompt(state, event, routing)
+        case e.TurnEnd():
+            first = state.cursor.index if driver.is_driven(state.cursor, event) else None
+            return d.Decided(checks=d.Checks(event, first))
+        case d.ChecksFinished():
+            return _turn_end(state, event)
+        case e.Context():
+            return d.Decided((*_open(state), _context(event)))
+        case e.Composer():
+            return d.Decided((_composer(event),))
+        case e.Compaction():
+            return d.Decided((f.Compacted(*event),))
+        case e.SessionStart():
+            return d.Decided((_session_start(event),))
+        case e.SessionEnd(reason):
+            return d.Decided((f.SessionEnded(reason),))
+        case e.Arm():
+            return d.Decided((_arm(state, event),))
+        case e.Decline() | e.Park() | e.Resume() | e.Cancel():
+            return d.Decided((driver.act(state.cursor, event),))
+        case _:
+            assert_never(event)
+
+
+def _open(state: Session) -> tuple[f.Fact, ...]:
+    return (f.TurnOpened(),) if state.turn is None else ()
+
+
+def _bind(state: Session, turn_id: str | None) -> tuple[tuple[f.Fact, ...], str | None]:
+    """Find the turn of an event: facts that open or name it, and its id when it is closed."""
+    turn = state.turn
+    if turn is not None and turn_id in (None, turn.turn_id):
+        return (), None
+    if turn_id is None:
+        return (f.TurnOpened(),), None
+    if turn_id in state.closed:
+        return (), turn_id
+    if turn is not None and turn.turn_id is None:
+        return (f.TurnNamed(turn_id),), None
+    return (f.TurnOpened(turn_id),), None
+
+
+def _bound_turn(state: Session, facts: tuple[f.Fact, ...], late: str | None) -> Turn | None:
+    """Give the open turn if it is the one that `_bind` found, None for a new or closed one."""
+    opens = any(isinstance(fact, f.TurnOpened) for fact in facts)
+    return None if late or opens else state.turn
+
+
+def _tool_call(state: Session, event: e.ToolCall) -> d.Decided:
+    facts, late = _bind(state, event.turn_id)
+    skill = skill_name_of_input(event.input) if event.name == "Skill" else None
+    path, partial = read_of(event.name, event.input)
+    # Hosts that give a sub-agent no id of its own name the call that started it.
+    agent_id = event.agent_id or event.parent_tool_use_id
+    called = f.ToolCalled(
+        event.tool_use_id,
+        event.name,
+        json_units(event.input),
+        skill,
+        path,
+        partial or None,
+        agent_id,
+        late,
+    )
+    turn = _bound_turn(state, facts, late)
+    calls = None if turn is None else turn.agents.get(agent_id or MAIN)
+    flags: tuple[d.Flag, ...] = ()
+    if calls is not None and calls.find(event.tool_use_id):
+        message = f"tool use {event.tool_use_id} was called twice in this turn"
+        flags = (d.Flag("duplicate_call", message),)
+    early = calls is not None and calls.has_early_result(event.tool_use_id)
+    opened = _opening(state, called) if early else ()
+    deny = None
+    if path is not None and state.cursor.status == c.ARMED and state.cursor.phase is not None:
+        deny = driver.forbidden(state.cursor.phase, state.workspace, path)
+    return d.Decided((*facts, called, *opened), flags=flags, deny=deny)
+
+
+def _tool_result(state: Session, event: e.ToolResult) -> d.Decided:
+    found = _call_of(state, event)
+    returned = f.ToolReturned(
+        event.tool_use_id,
+        content_units(event.content),
+        event.is_error,
+        found.agent_id,
+        image_count(event.content) or None,
+        found.late_turn,
+    )
+    facts: tuple[f.Fact, ...] = () if found.late_turn is not None else _open(state)
+    opened: tuple[f.Fact, ...] = ()
+    if found.call is not None and not event.is_error and not found.answered:
+        name, skill, path = found.call
+        called = f.ToolCalled(event.tool_use_id, name, 0, skill, path, agent_id=found.agent_id)
+        opened = _opening(state, called)
+    return d.Decided((*facts, returned, *opened))
+
+
+class _Found(NamedTuple):
+    """The call that a result answers; (name, skill, path) is None for a result without one."""
+
+    call: tuple[str, str | None, str | None] | None
+    agent_id: str | None
+    late_turn: str | None = None  # The closed turn that made it.
+    answered: bool = False  # A good result came before.
+
+
+def _call_of(state: Session, event: e.ToolResult) -> _Found:
+    """Look in the open turn, whichever agent called, then among what closed turns wait for."""
+    for name, calls in () if state.turn is None else state.turn.agents.items():
+        call = calls.find(event.tool_use_id)
+        if call is not None:
+            return _Found(call, name or None, None, calls.has_good_result(event.tool_use_id))
+    if event.tool_use_id in state.pending:
+        turn_id, agent_id, *late = state.pending[event.tool_use_id]
+        return _Found((late[0], late[1], late[2]), agent_id, turn_id)
+    return _Found(None, event.agent_id)
+
+
+def _opening(state: Session, called: f.ToolCalled) -> tuple[f.Fact, ...]:
+    """Write down that a skill was really opened, once a plan is on offer or under way."""
+    cursor = state.cursor
+    if cursor.status != c.OFFERED and cursor.status not in c.UNDER_WAY:
+        return ()
+    if called.skill:
+        source, name, skill = "call", called.skill, skill_id(called.skill)
+    elif (
+        called.path
+        and not called.partial
+        and (read := skill_read(cursor.plan, state.workspace, called.path))
+    ):
+        source, name, skill = "read", called.path, read
+    else:
+        return ()
+    phase = cursor.phase if cursor.status in c.UNDER_WAY else None
+    return (
+        f.SkillOpened(
+            called.tool_use_id,
+            skill,
+            source,
+            name,
+            cursor.task_id if phase else None,
+            cursor.number if phase else None,
+            phase.id if phase else None,
+            called.agent_id,
+        ),
+    )
+
+
+def _usage(event: e.Usage) -> f.Fact:
+    return f.UsageReported(
+        event.input_tokens,
+        event.output_tokens,
+        event.cache_read_tokens,
+        event.cache_creation_tokens,
+        event.context_window,
+        event.message_id,
+        event.cumulative,
+        event.input_includes_cache,
+    )
+
+
+def _size_tokens(units: int | None, size_bytes: int | None) -> int:
+    return call_tokens(units) if units is not None else file_tokens(size_bytes or 0)
+
+
+def _context(event: e.Context) -> f.Fact:
+    tokens = _size_tokens(event.units, event.bytes)
+    return f.ContextSupplied(event.kind, event.source, tokens, event.detail)
+
+
+def _composer(event: e.Composer) -> f.Fact:
+    tokens = event.tokens if event.tokens is not None else call_tokens(event.units or 0)
+    files = [[file.name, _size_tokens(file.units, file.bytes)] for file in event.files]
+    return f.ComposerChanged(tokens, files or None)
+
+
+def _session_start(event: e.SessionStart) -> f.Fact:
+    return f.SessionStarted(
+        event.runtime,
+        event.workspace,
+        event.provider_backend,
+        event.task_id,
+        event.model,
+        event.context_window,
+        event.available,
+        event.source,
+        event.parent_session_id,
+    )
+
+
+def _prompt(state: Session, event: e.Prompt, routing: Routing) -> d.Decided:
+    hits = routing.hits(event.text)
+    named, joins = _prompt_turn(state, event.turn_id)
+    taken = f.PromptTaken(
+        event.turn_id,
+        utf16_units(event.text),
+        sha256(event.text.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        event.from_human,
+        hits,
+        joins,
+        [[skill.name, skill.source_path] for skill in event.selected_skills] or None,
+        [[a.name, a.source, _size_tokens(a.units, a.bytes)] for a in event.attachments] or None,
+    )
+    non_trivial = routing.is_non_trivial(event.text, hits)
+    facts, texts = driver.prompt(state.cursor, event, state.session_id, non_trivial=non_trivial)
+    injections = tuple(d.Injection(f"{kind}-{state.seq + 1}", kind, text) for kind, text in texts)
+    return d.Decided((*named, taken, *facts), injections)
+
+
+def _prompt_turn(state: Session, turn_id: str) -> tuple[tuple[f.Fact, ...], bool]:
+    """Say whether a prompt joins the open turn, and the fact that names that turn if need be.
+
+    A prompt always has an open turn: one of an earlier name is opened again.
+    """
+    turn = state.turn
+    if turn is None or (turn.turn_id is None and turn_id in state.closed):
+        return (), False
+    if turn.turn_id is None:
+        return (f.TurnNamed(turn_id),), True
+    return (), turn.turn_id == turn_id
+
+
+def _turn_end(state: Session, finished: d.ChecksFinished) -> d.Decided:
+    event = finished.event
+    facts, late = _bind_end(state, event)
+    turn = _bound_turn(state, facts, late) or _other_turn(state, event.turn_id)
+    cap = finished.host_cap
+    phase_facts, verdict, flags = driver.turn_end(
+        state.cursor,
+        event,
+        finished.outcomes,
+        state.session_id,
+        host_full=cap is not None and turn.kept_going >= cap - 1,
+    )
+    if late:
+        message = f"turn {late} is closed; its account stays as it was"
+        flags.append(d.Flag("late_turn_end", message))
+    accounting = finished.kept or account.account(state, turn, finished.measured)
+    accounted: f.Fact = f.TurnAccounted(
+        event.turn_id, turn.revision + 1, event.outcome, verdict.decision == d.ALLOW, accounting
+    )
+    if event.agent_id is not None:
+        accounted = f.AgentTurnEnded(event.turn_id, event.agent_id, event.outcome)
+    drift = driver.drift(state.cursor, finished.plan_digest)
+    if drift is not None:
+        flags.append(d.Flag("plan_drift", *wording.drift_flag(drift.path)))
+        phase_facts.append(drift)
+    every = (*facts, accounted, *phase_facts)
+    return d.Decided(every, verdict=verdict, flags=tuple(flags), accounting=accounting)
+
+
+def _bind_end(state: Session, event: e.TurnEnd) -> tuple[tuple[f.Fact, ...], str | None]:
+    """Find the turn that ends; a sub-agent's end never closes the turn of its parent."""
+    if event.agent_id is not None and state.turn is not None:
+        return (), None
+    return _bind(state, event.turn_id)
+
+
+def _other_turn(state: Session, turn_id: str) -> Turn:
+    """Stand in for a turn that is not the open one: a new one, or one that is closed."""
+    turn, closed = Turn(turn_id), state.closed.get(turn_id)
+    if closed is not None:
+        turn.revision = closed.revision
+    return turn
+
+
+def _arm(state: Session, event: e.Arm) -> f.Fact:
+    task_id = event.plan["task_id"] or state.task_id or event.task_id
+    task_id = task_id or f"session-{state.session_id[:24]}"
+    if not event.plan["phases"]:
+        raise InvalidParams("the plan has no phases")
+    return f.PlanArmed(
+        task_id, event.plan, event.path, event.digest, event.by, list(event.warnings) or None
+    )
