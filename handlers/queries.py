@@ -1,0 +1,47 @@
+"""What can be asked for at any time: accounts, receipts, sessions, counters."""
+
+from core.errors import InvalidParams
+from core.store.receipts import read_receipts
+from core.store.root import ledger_path
+from handlers import answers
+from handlers import wire as w
+from handlers import wire_results as r
+from handlers.hub import Hub
+from handlers.method import Call
+from handlers.wire_accounting import Accounting
+
+RECEIPTS_MAX = 1_000  # In one answer, unless fewer are asked for.
+
+
+def snapshot(hub: Hub, params: w.SnapshotParams, call: Call) -> Accounting:
+    """Give the account of a turn, the latest one when none is named."""
+    state = hub.sessions.state(params.session_id)
+    return hub.accounting(state, hub.sessions.accounted(params.session_id, params.turn_id))
+
+
+def stats(hub: Hub, params: w.NoParams, call: Call) -> r.Stats:
+    """Give the counters of this process."""
+    live = len(hub.sessions.states())
+    return r.Stats(counters={**hub.counters, "sessions": live})
+
+
+def receipts(hub: Hub, params: w.ReceiptsParams, call: Call) -> r.Receipts:
+    """Give receipts out of the ledger, oldest first."""
+    if params.since is not None and params.session_id is None:
+        raise InvalidParams(
+            "since counts within one session", hint="Send sessionId too.", field="since"
+        )
+    found = read_receipts(
+        ledger_path(hub.sessions.root),
+        session_id=params.session_id,
+        task_id=params.task_id,
+        since=params.since,
+        limit=min(params.limit or RECEIPTS_MAX, RECEIPTS_MAX),
+    )
+    return r.Receipts(receipts=tuple(found.receipts), next=found.next)
+
+
+def sessions(hub: Hub, params: w.NoParams, call: Call) -> r.SessionList:
+    """List the sessions of this connection, and armed ones of its folders."""
+    known = [*hub.sessions.states(), *hub.sessions.armed_elsewhere()]
+    return r.SessionList(sessions=tuple(answers.session_state(state) for state in known))
