@@ -1,0 +1,42 @@
+"""The commands that replay a recorded session: replay, and demo with the recording we carry.
+
+What they need is imported when they run: every other command starts without it.
+"""
+
+import click
+
+_FILE = click.Path(exists=True, dir_okay=False)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for programs.")
+_EXIT_CODES = "Exit codes: 0 done, 1 the server failed, 2 a file or plan that cannot be used."
+
+
+@click.command(epilog=_EXIT_CODES)
+@click.argument("file", type=_FILE)
+@click.option("--plan", type=_FILE, help="Plan to arm when the session has started.")
+@click.option(
+    "--workspace",
+    type=click.Path(exists=True, file_okay=False),
+    help="Folder as it was before the session; it is copied, never written.",
+)
+@click.option("--state", type=click.Path(file_okay=False), help="Keep the state in this folder.")
+@_JSON
+def replay(
+    file: str, plan: str | None, workspace: str | None, state: str | None, as_json: bool
+) -> int:
+    """Replay a recorded Claude Code session (JSONL) to a server of its own.
+
+    Shows turn by turn what entered the context, and with --plan where a turn end would have been
+    blocked. Your files are not touched.
+    """
+    from server.replay.command import replay_command
+
+    return replay_command(file, plan, workspace, state, as_json)
+
+
+@click.command(epilog=_EXIT_CODES)
+@_JSON
+def demo(as_json: bool) -> int:
+    """Show the job on a recorded session: a block, an advance, a completed plan."""
+    from server.replay.command import demo_command
+
+    return demo_command(as_json)
