@@ -1,0 +1,59 @@
+# Everything is made inside the checkout: the environment, pip's cache and the tools' caches.
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/installed
+PIP := $(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt
+
+export PIP_CACHE_DIR := $(CURDIR)/.venv/pip-cache
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONPATH
+
+# pip asks rustc for its version, and a rustup that finds no folder would make one in HOME.
+ifeq ($(wildcard $(or $(RUSTUP_HOME),$(HOME)/.rustup)),)
+export RUSTUP_HOME := $(CURDIR)/.venv/rustup
+endif
+
+.PHONY: help install demo test check faults bench docs clean
+.DELETE_ON_ERROR:
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## Make .venv with everything in it, at the pinned versions
+
+# hatchling comes first so that the build itself uses the pinned version.
+# The launcher is copied into the environment, so a change to it installs again.
+$(STAMP): pyproject.toml .ci/constraints.txt server/_launch.py
+	@test -x $(BIN)/pip || { echo "Making .venv (about a minute)"; $(PYTHON) -m venv .venv; }
+	@$(PIP) hatchling
+	@$(PIP) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+demo: install ## Replay a recorded session: a block, an advance, a completed plan
+	@$(BIN)/turnkeeper demo
+
+test: install ## Run the tests
+	@$(BIN)/python -m pytest -q
+
+check: install ## Lint, types, import rules, generated files, tidiness
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --quiet --check
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m handlers.docs --check
+	@$(BIN)/python -m pytest -q tests/test_tidiness.py
+
+faults: install ## Kill the server 200 times at random bytes
+	@TURNKEEPER_KILLS=200 $(BIN)/python -m pytest -q tests/faults
+
+bench: install ## Measure against a stock server
+	@$(BIN)/python -m tests.bench
+
+docs: install ## Write the generated pages and schemas again
+	@$(BIN)/python -m handlers.docs
+
+clean: ## Remove .venv, caches and built packages
+	@rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis \
+		.coverage htmlcov
+	@find server handlers core tests -name __pycache__ -type d -prune -exec rm -rf {} +
