@@ -6,23 +6,34 @@ import json
 import os
 from typing import NamedTuple
 
-from core.store.failures import Gone, StoreError
+from core.errors import Unreadable
+from core.store.failures import Gone, Irregular, StoreError
 from core.store.files import (
     make_file,
     open_file,
     read_range,
     remove_file,
+    status,
     sync_data,
     sync_folder,
     write_whole,
 )
-from core.store.lines import SCHEMA, Line, LineFault, encode, encode_checked, newer_schema
+from core.store.lines import (
+    SCHEMA,
+    SEQ_LIMIT,
+    Line,
+    LineFault,
+    encode,
+    encode_checked,
+    newer_schema,
+)
 from core.store.locks import Lock
 
 NAME = "checkpoint.json"
 _TEMPORARY = "checkpoint.", ".tmp"
 _HASH = b',"hash":"'
-_HEAD_BYTES_MAX = 4096
+_KINDS = (int, int, int, int, str, int, str)  # Of the generation and of what it covers.
+_NONE = "it is no checkpoint"
 
 
 class Covers(NamedTuple):
@@ -36,6 +47,13 @@ class Covers(NamedTuple):
     receipts_file: str  # Which ledger file the offset counts in.
 
 
+_HEAD = ("session", "generation", *Covers._fields)
+
+
+class _Unproved(Exception):
+    """A checkpoint that cannot be used, and why."""
+
+
 class Checkpoint(NamedTuple):
     """One checkpoint as it was found."""
 
@@ -45,29 +63,31 @@ class Checkpoint(NamedTuple):
 
 
 def load(folder: str) -> tuple[Checkpoint | None, LineFault | None]:
-    """Read the checkpoint; None beside a fault when there is one that does not prove itself.
+    """Read the checkpoint; None beside a fault when there is one that cannot be used.
 
     Raises Unreadable for one of a newer schema, StoreError when the disk refuses.
     """
-    data = _read(folder)
-    if data is None:
-        return None, None
-    found = _parsed(data)
-    if found is None:
-        why = "it does not prove itself" if data else "it is empty"
-        return None, LineFault(NAME, 0, why)
-    return found, None
+    try:
+        data = _read(folder)
+        if data is None:
+            return None, None
+        return _parsed(data, folder), None
+    except Irregular:
+        return None, LineFault(NAME, 0, "it is no regular file")
+    except _Unproved as bad:
+        return None, LineFault(NAME, 0, str(bad))
 
 
 def save(folder: str, state: Line, covers: Covers, generation: int, lock: Lock) -> int:
     """Write a checkpoint above a known generation; give the generation that is now on disk.
 
-    Nothing is replaced when another process has written one that covers as much. The lock is
-    taken only for that comparison and the rename. Raises Gone, StoreError.
+    Nothing is replaced when another process has written one that covers as much; one that cannot
+    be used is always replaced. The lock is taken only for that comparison and the rename. Raises
+    Gone, StoreError, Unreadable.
     """
     while True:
         generation += 1
-        descriptor, temporary = _write(folder, _printed(state, covers, generation))
+        descriptor, temporary = _write(folder, _printed(folder, state, covers, generation))
         try:
             there = _put_in_place(folder, temporary, generation, lock)
         finally:
@@ -75,8 +95,9 @@ def save(folder: str, state: Line, covers: Covers, generation: int, lock: Lock) 
         if there is None:
             sync_folder(folder)
             return generation
-        generation = int(there["generation"])
-        if there["seq"] >= covers.seq and load(folder)[0] is not None:
+        remove_file(temporary)
+        generation, covered = there
+        if covered.seq >= covers.seq:
             return generation
 
 
@@ -96,7 +117,7 @@ def clean(folder: str) -> None:
 def _remove_if_left(path: str) -> None:
     try:
         descriptor = open_file(path, os.O_RDONLY)
-    except FileNotFoundError:
+    except (FileNotFoundError, StoreError):
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -107,45 +128,80 @@ def _remove_if_left(path: str) -> None:
         os.close(descriptor)
 
 
-def _printed(state: Line, covers: Covers, generation: int) -> bytes:
-    head = encode({"v": SCHEMA, "generation": generation, **covers._asdict()})
+def _printed(folder: str, state: Line, covers: Covers, generation: int) -> bytes:
+    session = os.path.basename(folder)
+    own = {"v": SCHEMA, "session": session, "generation": generation}
+    head = encode({**own, **covers._asdict()})
     body = head + b"\n" + encode_checked(state) + b"\n"
     digest = hashlib.sha256(body).hexdigest().encode()
     return head[:-1] + _HASH + digest + b'"}' + body[len(head) :]
 
 
-def _parsed(data: bytes) -> Checkpoint | None:
+def _parsed(data: bytes, folder: str) -> Checkpoint:
+    """Read a checkpoint; raise _Unproved."""
+    covered = _proved(data, folder)
+    try:
+        state = json.loads(data[data.index(b"\n") :])
+    except (ValueError, RecursionError):
+        raise _Unproved(_NONE) from None
+    if type(state) is not dict:
+        raise _Unproved(_NONE)
+    return Checkpoint(*covered, state)
+
+
+def _proved(data: bytes, folder: str) -> tuple[int, Covers]:
+    """Give generation and what is covered, if it proves itself and to be of this folder."""
     end = data.find(b"\n")
     start = data.rfind(_HASH, 0, max(end, 0))
-    if start < 0:
-        return None
     body = data[:start] + b"}" + data[end:]
     digest = hashlib.sha256(body).hexdigest().encode()
-    if data[start:end] != _HASH + digest + b'"}':
-        return None
-    head, state = json.loads(data[:end]), json.loads(data[end:])
-    if head["v"] > SCHEMA:
-        raise newer_schema(head["v"])
-    covers = Covers(*(head[name] for name in Covers._fields))
-    return Checkpoint(head["generation"], covers, state)
+    if start < 0 or data[start:end] != _HASH + digest + b'"}':
+        raise _Unproved("it does not prove itself" if data else "it is empty")
+    try:
+        head = json.loads(data[:end])
+        if head["v"] > SCHEMA:
+            raise newer_schema(head["v"])
+        session, generation, *values = (head[name] for name in _HEAD)
+    except (ValueError, RecursionError, KeyError, TypeError):
+        raise _Unproved(_NONE) from None
+    if session != os.path.basename(folder):
+        raise _Unproved("it is of another session")
+    covers = Covers(*values)
+    if tuple(map(type, (generation, *covers))) != _KINDS:
+        raise _Unproved(_NONE)
+    if not all(0 <= n < SEQ_LIMIT for n in (generation, *covers[:3], covers.receipts_offset)):
+        raise _Unproved(_NONE)
+    return generation, covers
 
 
-def _put_in_place(folder: str, temporary: str, generation: int, lock: Lock) -> Line | None:
-    """Rename the temporary file unless another generation is in the way: give that one's head."""
+def _put_in_place(
+    folder: str, temporary: str, generation: int, lock: Lock
+) -> tuple[int, Covers] | None:
+    """Rename the temporary file unless another generation is in the way: give that one."""
     path = os.path.join(folder, NAME)
-    with lock:
-        there = _head(folder)
-        if there is None or there["generation"] < generation:
-            try:
-                os.replace(temporary, path)
-            except FileNotFoundError:
-                raise Gone(folder) from None
-            except OSError as error:
-                remove_file(temporary)
-                raise StoreError("replace", path, error) from None
-            return None
-    remove_file(temporary)
-    return there
+    try:
+        with lock:
+            there = _in_the_way(folder)
+            if there is not None and there[0] >= generation:
+                return there
+            os.replace(temporary, path)
+    except FileNotFoundError:
+        raise Gone(folder) from None
+    except OSError as error:
+        remove_file(temporary)
+        raise StoreError("replace", path, error) from None
+    except (StoreError, Unreadable):
+        remove_file(temporary)
+        raise
+    return None
+
+
+def _in_the_way(folder: str) -> tuple[int, Covers] | None:
+    try:
+        data = _read(folder)
+        return None if data is None else _proved(data, folder)
+    except (Irregular, _Unproved):
+        return None
 
 
 def _write(folder: str, data: bytes) -> tuple[int, str]:
@@ -156,8 +212,7 @@ def _write(folder: str, data: bytes) -> tuple[int, str]:
             descriptor = make_file(path, os.O_WRONLY)
         except FileNotFoundError:
             raise Gone(folder) from None
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if os.fstat(descriptor).st_nlink:
+        if _is_locked(descriptor, path):
             break
         os.close(descriptor)  # Taken for a left one before it was locked.
     try:
@@ -170,29 +225,25 @@ def _write(folder: str, data: bytes) -> tuple[int, str]:
     return descriptor, path
 
 
-def _read(folder: str, limit: int = 1 << 62) -> bytes | None:
+def _is_locked(descriptor: int, path: str) -> bool:
+    """Lock a new temporary file; say whether it has not been taken for a left one before."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.fstat(descriptor).st_nlink > 0
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        os.close(descriptor)
+        raise StoreError("lock", path, error) from None
+
+
+def _read(folder: str) -> bytes | None:
     path = os.path.join(folder, NAME)
     try:
         descriptor = open_file(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     try:
-        size = min(limit, os.fstat(descriptor).st_size)
-        return read_range(descriptor, 0, size, path)
+        return read_range(descriptor, 0, status(descriptor, path).st_size, path)
     finally:
         os.close(descriptor)
-
-
-def _head(folder: str) -> Line | None:
-    """Read the first line of the checkpoint that is there; None when it tells nothing."""
-    data = _read(folder, _HEAD_BYTES_MAX)
-    try:
-        head = json.loads((data or b"").split(b"\n")[0])
-    except (ValueError, RecursionError):
-        return None
-    if type(head) is not dict or type(head.get("v")) is not int:
-        return None
-    if head["v"] > SCHEMA:
-        raise newer_schema(head["v"])
-    known = type(head.get("generation")) is int and type(head.get("seq")) is int
-    return head if known else None

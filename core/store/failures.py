@@ -10,8 +10,15 @@ class StoreError(Exception):
         self.doing = doing  # What was tried, as in "write".
         self.path = path
         self.errno = error.errno or 0
-        reason = os.strerror(self.errno) if self.errno else type(error).__name__
+        reason = os.strerror(self.errno) if self.errno else str(error) or type(error).__name__
         super().__init__(f"cannot {doing} {path}: {reason}")
+
+
+class Irregular(StoreError):
+    """A link, a folder, a pipe or a device has the name of a file of ours; it is left alone."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("use", path, OSError("it is no regular file"))
 
 
 class Moved(Exception):

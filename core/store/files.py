@@ -6,11 +6,12 @@ import os
 import stat
 import sys
 
-from core.store.failures import StoreError
+from core.store.failures import Irregular, StoreError
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
-_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # A pipe of that name must not hang us.
+_NOT_REGULAR = (errno.ELOOP, errno.EISDIR, errno.ENXIO)  # What opening such a thing may give.
 
 
 def make_folder(path: str) -> None:
@@ -33,14 +34,33 @@ def make_folder(path: str) -> None:
 def open_file(path: str, flags: int) -> int:
     """Open a file that is there, without following a link; give its descriptor.
 
-    Raises FileNotFoundError when there is none, StoreError when the disk refuses.
+    Raises FileNotFoundError when there is none, Irregular when it is no regular file, StoreError
+    when the disk refuses.
     """
     try:
-        return os.open(path, flags | _FLAGS)
+        descriptor = os.open(path, flags | _FLAGS)
     except FileNotFoundError:
         raise
     except OSError as error:
+        if error.errno in _NOT_REGULAR:
+            raise Irregular(path) from None
         raise StoreError("open", path, error) from None
+    try:
+        if stat.S_ISREG(status(descriptor, path).st_mode):
+            return descriptor
+    except StoreError:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    raise Irregular(path)
+
+
+def status(descriptor: int, path: str) -> os.stat_result:
+    """Give what the disk says of an open file."""
+    try:
+        return os.fstat(descriptor)
+    except OSError as error:
+        raise StoreError("read", path, error) from None
 
 
 def open_or_make(path: str, flags: int) -> int:
@@ -67,8 +87,12 @@ def make_file(path: str, flags: int) -> int:
         raise
     except OSError as error:
         raise StoreError("make", path, error) from None
-    if stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
-        os.fchmod(descriptor, FILE_MODE)
+    try:
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
+            os.fchmod(descriptor, FILE_MODE)
+    except OSError as error:
+        os.close(descriptor)
+        raise StoreError("make", path, error) from None
     return descriptor
 
 

@@ -12,6 +12,7 @@ from core.store.files import (
     open_file,
     open_or_make,
     read_range,
+    status,
     sync_data,
     sync_folder,
     write_whole,
@@ -19,6 +20,7 @@ from core.store.files import (
 from core.store.lines import Cursor, Line, LineFault, Tail, read_lines, stamp, verified
 
 NAME = "journal.jsonl"
+OWNER_DIGITS = 8  # Of the session's name; each line's id begins with them.
 MARK_BYTES = 64  # Enough to hold the checksum of the line before, and its end.
 START = Cursor()
 
@@ -40,6 +42,7 @@ class Journal:
         "_descriptor",
         "_folder",
         "_inode",
+        "_owner",
         "_path",
         "_writable",
         "_writer",
@@ -55,7 +58,9 @@ class Journal:
         self._descriptor = -1
         self._inode = 0  # Of the file that was read: another of that name is another journal.
         self._writable = False
-        self._writer = os.urandom(4).hex()  # Tells lines of this process from all others.
+        self._owner = f"{os.path.basename(folder)[:OWNER_DIGITS]}."
+        # Tells lines of this session and this process from all others.
+        self._writer = self._owner + os.urandom(4).hex()
 
     def has_moved(self) -> bool:
         """Say whether the file has another size than when it was last read or written.
@@ -153,9 +158,17 @@ class Journal:
         """Give the bytes of an unfinished write at the end."""
         return self._bytes(self._reading(), self.cursor.offset, self.size)
 
+    def unread_seqs(self) -> set[int]:
+        """Give the numbers of the lines that wait for nothing but their newline."""
+        lines = self._lines_of(self.unread_tail() + b"\n").lines
+        return {line["seq"] for line in lines}
+
+    def _lines_of(self, data: bytes) -> Tail:
+        return read_lines(data, self.cursor, NAME, self._owner)
+
     def _read(self, descriptor: int, end: int) -> Tail:
         data = self._bytes(descriptor, self.cursor.offset, end)
-        tail = read_lines(data, self.cursor, NAME)
+        tail = self._lines_of(data)
         self.size = self.cursor.offset + len(data)
         self.cursor = tail.cursor
         return tail
@@ -170,7 +183,7 @@ class Journal:
         if unread.endswith(b"\n"):
             return unread, b""
         is_proved = verified(unread[unread.rfind(b"\n") + 1 :]) is not None
-        if is_proved and read_lines(unread + b"\n", self.cursor, NAME).lines:
+        if is_proved and self._lines_of(unread + b"\n").lines:
             write_whole(descriptor, b"\n", self.size, self._path)
             raise Moved(self._path)
         return unread, b"\n"
@@ -186,11 +199,11 @@ class Journal:
         return read_range(descriptor, start, end, self._path) if start < end else b""
 
     def _length(self, descriptor: int) -> int:
-        status = os.fstat(descriptor)
-        if not status.st_nlink or self._inode not in (0, status.st_ino):
+        there = status(descriptor, self._path)
+        if not there.st_nlink or self._inode not in (0, there.st_ino):
             raise Gone(self._path)
-        self._inode = status.st_ino
-        return status.st_size
+        self._inode = there.st_ino
+        return there.st_size
 
     def _reading(self) -> int:
         """Give a descriptor to read from, -1 when there is no file yet."""
@@ -203,19 +216,28 @@ class Journal:
             except StoreError as error:
                 if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
                     raise
-                self._descriptor = open_file(self._path, os.O_RDONLY)
+                self._descriptor = self._open(os.O_RDONLY)
         return self._descriptor
+
+    def _open(self, flags: int) -> int:
+        try:
+            return open_file(self._path, flags)
+        except FileNotFoundError:
+            raise Gone(self._path) from None  # It was there a moment ago.
 
     def _writing(self) -> int:
         """Give a descriptor to append to; the file is made when there is none."""
         if self._descriptor >= 0 and not self._writable:
             self.close()
-            self._descriptor = open_file(self._path, os.O_RDWR | os.O_APPEND)
+            self._descriptor = self._open(os.O_RDWR | os.O_APPEND)
             self._writable = True
         if self._reading() < 0:
             if self.size:
                 raise Gone(self._path)
-            self._descriptor = open_or_make(self._path, os.O_RDWR | os.O_APPEND)
+            try:
+                self._descriptor = open_or_make(self._path, os.O_RDWR | os.O_APPEND)
+            except FileNotFoundError:
+                raise Gone(self._folder) from None
             self._writable = True
             sync_folder(self._folder)
         return self._descriptor

@@ -13,11 +13,13 @@ Line: TypeAlias = dict[str, Any]
 
 SCHEMA = 1
 INTEGER_LIMIT = 2**63
+SEQ_LIMIT = 2**62  # No journal comes near; whatever follows on a number stays an integer.
 OWN_KEYS = frozenset({"v", "seq", "id", "ts", "more", "sum"})  # No fact may bring these.
 _SUM = b',"sum":"%08x"}'
 _SUM_BYTES = len(_SUM % 0)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _DECODER = json.JSONDecoder()
+_STAMPED = (str, str, int, int, int)  # Kinds of id, kind, seq, ts, more.
 
 
 class LineFault(NamedTuple):
@@ -139,9 +141,12 @@ def why_bad(raw: bytes) -> str:
     return "its checksum does not fit" if type(value) is dict else "it is not an object"
 
 
-def read_lines(data: bytes, start: Cursor, file: str) -> Tail:
-    """Read whole lines that begin at the cursor; bad ones are set aside and named."""
-    reader = _Reader(start, file)
+def read_lines(data: bytes, start: Cursor, file: str, owner: str) -> Tail:
+    """Read whole lines that begin at the cursor; bad ones are set aside and named.
+
+    So are those whose id does not begin with `owner`: they are of another journal.
+    """
+    reader = _Reader(start, file, owner)
     raw_lines = data.split(b"\n")[:-1]
     for raw, line in zip(raw_lines, _all_verified(raw_lines), strict=True):
         reader.take(raw, line)
@@ -161,12 +166,13 @@ class _Reader:
 
     __slots__ = (
         *("batch", "batch_faults", "batch_start", "faults", "file", "lines"),
-        *("missing_before", "number", "offset", "seq", "unread"),
+        *("missing_before", "number", "offset", "owner", "seq", "unread"),
     )
 
-    def __init__(self, start: Cursor, file: str) -> None:
+    def __init__(self, start: Cursor, file: str, owner: str) -> None:
         self.offset, self.seq, self.number = start
         self.file = file
+        self.owner = owner
         self.unread = 0  # Numbers that the bad lines since the last good one may have used.
         self.lines: list[Line] = []
         self.faults: list[LineFault] = []
@@ -180,6 +186,8 @@ class _Reader:
         if line is None:
             self._fault(self.number, why_bad(raw))
             self.unread += max(1, raw.count(b'{"v":'))
+        elif not line["id"].startswith(self.owner):
+            self._fault(self.number, "it is of another session")  # And takes no number of ours.
         else:
             if raw[0] == 0:
                 self._fault(self.number, "NUL bytes stand before the line")
@@ -267,4 +275,14 @@ def _known(value: Any) -> Line | None:
         return None
     if value["v"] > SCHEMA:
         raise newer_schema(value["v"])
-    return value if type(value.get("seq")) is int and value["v"] == SCHEMA else None
+    return value if value["v"] == SCHEMA and _is_stamped(value) else None
+
+
+def _is_stamped(line: Line) -> bool:
+    """Say whether the store's own keys are there and of their kinds; else nobody of us wrote it."""
+    try:
+        seq, ts, more = line["seq"], line["ts"], line.get("more", 1)
+        kinds = type(line["id"]), type(line["kind"]), type(seq), type(ts), type(more)
+    except KeyError:
+        return False
+    return kinds == _STAMPED and 0 < seq < SEQ_LIMIT and abs(ts) < INTEGER_LIMIT and more > 0

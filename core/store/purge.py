@@ -18,19 +18,20 @@ def purge_session(root: str, session_id: str, ledger: Ledger) -> bool:
     A process that has it open gets Gone at its next use. Raises StoreError.
     """
     folder = session_dir(root, session_id)
-    was_there = os.path.isdir(folder)
-    if was_there:
-        _remove_session(folder)
-        sync_folder(os.path.dirname(folder))
-    return bool(ledger.remove_session(session_name(session_id))) or was_there
+    if not os.path.isdir(folder):
+        return bool(ledger.remove_session(session_name(session_id)))
+    _remove_session(folder, ledger)
+    sync_folder(os.path.dirname(folder))
+    return True
 
 
 def purge_all(root: str, ledger: Ledger) -> int:
     """Remove every session, capture and receipt; give the count of sessions. Raises StoreError."""
     sessions = os.path.join(root, SESSIONS)
     names = _names(sessions)
+    ledger.remove_all()  # First: receipts without their journal would tell of a loss.
     for name in names:
-        _remove_session(os.path.join(sessions, name))
+        _remove_session(os.path.join(sessions, name), ledger)
     ledger.remove_all()
     captures = os.path.join(root, CAPTURES)
     for name in _names(captures):
@@ -40,12 +41,14 @@ def purge_all(root: str, ledger: Ledger) -> int:
     return len(names)
 
 
-def _remove_session(folder: str) -> None:
+def _remove_session(folder: str, ledger: Ledger) -> None:
     """Remove a session's files; killed on the way, it leaves a session that opens well."""
-    lock = Lock(os.path.join(folder, _LOCK))
+    lock = Lock(os.path.join(folder, _LOCK), ledger.patience)
     try:
         with lock:
-            lock.clear_marks()  # Else a journal that is absent would count as lost.
+            # Else a journal that is absent would count as lost; receipts can be made again.
+            ledger.remove_session(os.path.basename(folder))
+            lock.clear_marks()
             for name in (checkpoint.NAME, journal.NAME, *_names(folder)):
                 if name != _LOCK:
                     remove_file(os.path.join(folder, name))

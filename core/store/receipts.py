@@ -2,6 +2,9 @@
 
 import json
 import os
+import re
+import stat
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,15 +16,18 @@ from core.store.files import (
     open_or_make,
     read_range,
     remove_file,
+    status,
     sync_data,
     sync_folder,
     write_whole,
 )
-from core.store.lines import SCHEMA, Line, LineFault, encode, why_bad
-from core.store.locks import Lock
+from core.store.lines import SCHEMA, SEQ_LIMIT, Line, LineFault, encode, is_plain, why_bad
+from core.store.locks import Lock, Patience
 
 RECEIPT_BYTES_MAX = 64 * 1024  # With its newline.
 _CUT = "_cut"
+_BLOCK_BYTES = 1 << 20
+_LONG_NUMBER = re.compile(rb"\d{19}")
 
 
 class Place(NamedTuple):
@@ -42,7 +48,7 @@ class Found(NamedTuple):
     """One page of the ledger."""
 
     receipts: list[Line]
-    next: int | None  # The `since` of the next page of this session; None at the end.
+    next: int | None  # The `since` of the next page of one session; None at the end.
     faults: list[LineFault]
 
 
@@ -52,11 +58,12 @@ class Ledger:
     A writer holds its session's lock; the ledger's own lock keeps a purge from the file meanwhile.
     """
 
-    __slots__ = ("_descriptor", "_lock", "path")
+    __slots__ = ("_descriptor", "_lock", "path", "patience")
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._lock = Lock(lock_path(path))
+        self.patience = Patience()  # Of all locks of whoever uses this ledger.
+        self._lock = Lock(lock_path(path), self.patience)
         self._descriptor = -1
 
     def place(self) -> Place:
@@ -73,8 +80,7 @@ class Ledger:
 
         Raises StoreError, and Unreadable where locks do not work.
         """
-        if self._descriptor < 0:
-            make_folder(os.path.dirname(self.path))
+        self._prepare()
         with self._lock:
             return self._write(receipts)
 
@@ -83,18 +89,22 @@ class Ledger:
 
         `session` is the 16 hex digits in their event ids. Raises as `append` does.
         """
-        make_folder(os.path.dirname(self.path))
+        self._prepare()
         with self._lock:
-            written = {receipt["event_id"] for receipt in self._behind(since, session)}
+            written = {receipt["event_id"] for receipt in self.behind(since, session)}
             return self._write([receipt for receipt in receipts if receipt.event_id not in written])
 
-    def highest_seq(self, session: str, since: Place) -> int:
-        """Give the highest number of a journal line that left a receipt behind `since`, else 0."""
-        return max((receipt["seq"] for receipt in self._behind(since, session)), default=0)
+    def behind(self, since: Place, session: str) -> list[Line]:
+        """Give a session's receipts behind a place, or all of them if it is of another file."""
+        end = self.place()
+        is_valid = since.file == end.file and since.offset <= end.offset
+        lines = _lines_with(_needle(session), self.path, since.offset if is_valid else 0)
+        receipts = map(_parsed, lines)
+        return [receipt for receipt in receipts if receipt and _is_of(receipt, session)]
 
     def remove_session(self, session: str) -> int:
         """Rewrite the ledger without the receipts of a session; give how many lines went."""
-        if not os.path.exists(self.path):
+        if not _is_file(self.path):
             return 0
         with self._lock:
             temporary = f"{self.path}.tmp"  # One name is enough: the lock is held.
@@ -112,12 +122,13 @@ class Ledger:
             return gone
 
     def remove_all(self) -> None:
-        """Remove the ledger, and its lock last."""
-        if not os.path.exists(os.path.dirname(self.path)):
+        """Remove the ledger, and its lock last; what is no file of ours is left alone."""
+        if not _is_file(self.path) and not _is_file(self._lock.path):
             return
         with self._lock:
             for path in (f"{self.path}.tmp", self.path, self._lock.path):
-                remove_file(path)
+                if _is_file(path):
+                    remove_file(path)
         self.close()
 
     def sync(self) -> None:
@@ -137,31 +148,31 @@ class Ledger:
 
     def _write(self, receipts: list[Receipt]) -> Place:
         descriptor = self._open()
-        status = os.fstat(descriptor)
-        size = status.st_size
+        there = status(descriptor, self.path)
+        size = there.st_size
         last = read_range(descriptor, size - 1, size, self.path) if size else b"\n"
         close = b"" if last == b"\n" else b"\n"  # A killed process left half a line.
         data = close + b"".join(receipt.data for receipt in receipts)
         if data:
             write_whole(descriptor, data, size, self.path)
-        return Place(size + len(data), f"{status.st_ino}-{self._lock.size}")
+        return Place(size + len(data), f"{there.st_ino}-{self._lock.size}")
 
-    def _behind(self, since: Place, session: str) -> Iterator[Line]:
-        """Give a session's receipts behind a place, or all of them if it is of another file."""
-        end = self.place()
-        is_valid = since.file == end.file and since.offset <= end.offset
-        needle = _needle(session)
-        for raw in _raw_lines(self.path, since.offset if is_valid else 0):
-            if needle in raw and (receipt := _parsed(raw)) is not None:
-                yield receipt
+    def _prepare(self) -> None:
+        """Refuse a ledger that is no file before a lock file is made beside it."""
+        if self._descriptor < 0:
+            make_folder(os.path.dirname(self.path))
+            self._open()
 
     def _open(self) -> int:
-        if self._descriptor >= 0 and not os.fstat(self._descriptor).st_nlink:
+        if self._descriptor >= 0 and not status(self._descriptor, self.path).st_nlink:
             os.close(self._descriptor)  # A purge put another file in its place.
             self._descriptor = -1
         if self._descriptor < 0:
             made = not os.path.exists(self.path)
-            self._descriptor = open_or_make(self.path, os.O_RDWR | os.O_APPEND)
+            try:
+                self._descriptor = open_or_make(self.path, os.O_RDWR | os.O_APPEND)
+            except FileNotFoundError as error:
+                raise StoreError("open", self.path, error) from None
             if made:
                 sync_folder(os.path.dirname(self.path))
         return self._descriptor
@@ -197,20 +208,24 @@ def read_receipts(
 ) -> Found:
     """Read receipts in the order of the ledger, those with a `seq` above `since`.
 
-    Receipts of one journal line stay together on a page, so `limit` can be passed by a few.
+    With a session, `limit` gives the oldest, and `next` leads on; receipts of one journal line
+    stay together, so it can be passed by a few. Without one there is nothing to lead on by, and
+    `limit` gives the newest.
     """
     faults: list[LineFault] = []
+    found = (
+        receipt
+        for receipt in _receipts(path, faults)
+        if (session_id is None or receipt["session_id"] == session_id)
+        and (task_id is None or receipt.get("task_id") == task_id)
+        and (since is None or receipt["seq"] > since)
+    )
+    if session_id is None:
+        return Found(list(deque(found, limit)), None, faults)
     page: list[Line] = []
-    for receipt in _receipts(path, faults):
-        if session_id is not None and receipt.get("session_id") != session_id:
-            continue
-        if task_id is not None and receipt.get("task_id") != task_id:
-            continue
-        if since is not None and receipt["seq"] <= since:
-            continue
-        if limit is not None and len(page) >= limit and _starts_new(page, receipt):
-            following = page[-1]["seq"] if session_id is not None else None
-            return Found(page, following, faults)
+    for receipt in found:
+        if limit is not None and len(page) >= limit and receipt["seq"] != page[-1]["seq"]:
+            return Found(page, page[-1]["seq"], faults)
         page.append(receipt)
     return Found(page, None, faults)
 
@@ -223,7 +238,10 @@ def _needle(session: str) -> bytes:
 def _copy_without(needle: bytes, source: str, target: str) -> int:
     """Copy the lines that do not hold the needle; give the count of the others."""
     gone = 0
-    with open(source, "rb") as ledger, open(make_file(target, os.O_WRONLY), "wb") as copy:
+    with (
+        open(open_file(source, os.O_RDONLY), "rb") as ledger,
+        open(make_file(target, os.O_WRONLY), "wb") as copy,
+    ):
         for raw in ledger:
             if needle in raw:
                 gone += 1
@@ -232,11 +250,6 @@ def _copy_without(needle: bytes, source: str, target: str) -> int:
         copy.flush()
         sync_data(copy.fileno(), target)
     return gone
-
-
-def _starts_new(page: list[Line], receipt: Line) -> bool:
-    last = page[-1]
-    return bool(receipt["seq"] != last["seq"] or receipt["session_id"] != last["session_id"])
 
 
 def _receipts(path: str, faults: list[LineFault]) -> Iterator[Line]:
@@ -252,25 +265,78 @@ def _receipts(path: str, faults: list[LineFault]) -> Iterator[Line]:
 
 
 def _raw_lines(path: str, offset: int) -> Iterator[bytes]:
+    """Give the lines behind an offset, as many as there are when the reading begins."""
     try:
-        with open(path, "rb", opener=open_file) as ledger:
+        with open(open_file(path, os.O_RDONLY), "rb") as ledger:
+            end = status(ledger.fileno(), path).st_size
             ledger.seek(offset)
-            yield from ledger
+            for raw in ledger:
+                yield raw
+                offset += len(raw)
+                if offset >= end:
+                    return
     except FileNotFoundError:
         return
     except OSError as error:
         raise StoreError("read", path, error) from None
 
 
-def _parsed(raw: bytes) -> Line | None:
+def _lines_with(needle: bytes, path: str, offset: int) -> Iterator[bytes]:
+    """Give the lines behind an offset that hold the needle; it takes a tenth of looking at each."""
     try:
-        line = json.loads(raw)
-    except (ValueError, RecursionError):
+        with open(open_file(path, os.O_RDONLY), "rb") as ledger:
+            end = status(ledger.fileno(), path).st_size
+            ledger.seek(offset)
+            while offset < end:
+                block = ledger.read(_BLOCK_BYTES) + ledger.readline()
+                if not block:
+                    return  # It was cut meanwhile.
+                offset += len(block)
+                found = block.find(needle)
+                while found >= 0:
+                    stop = block.find(b"\n", found)
+                    stop = len(block) if stop < 0 else stop
+                    yield block[block.rfind(b"\n", 0, found) + 1 : stop]
+                    found = block.find(needle, stop)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError("read", path, error) from None
+
+
+def _refused(text: str) -> None:
+    raise ValueError("no number of ours")
+
+
+_DECODER = json.JSONDecoder(parse_float=_refused, parse_constant=_refused)
+
+
+def _parsed(raw: bytes) -> Line | None:
+    """Read a line of the ledger; None for what is no receipt, or could not be passed on."""
+    try:
+        line = _DECODER.decode(raw.decode())
+        if _LONG_NUMBER.search(raw) or b"\\u" in raw:
+            is_plain(line)
+            json.dumps(line, ensure_ascii=False).encode()  # Fails for a lone surrogate.
+    except (ValueError, RecursionError, AssertionError):
         return None
     if type(line) is not dict or line.get("v") != SCHEMA or type(line.get("seq")) is not int:
         return None
     known = all(type(line.get(name)) is str for name in ("event_id", "event", "session_id"))
-    return line if known else None
+    return line if known and 0 < line["seq"] < SEQ_LIMIT else None
+
+
+def _is_of(receipt: Line, session: str) -> bool:
+    """Say whether id and number agree: a damaged digit must not tell of a fact that never was."""
+    ours: str = receipt["event_id"]
+    return ours.startswith(f"{session}-{receipt['seq']}-")
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _why(raw: bytes) -> str:

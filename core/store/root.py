@@ -49,8 +49,7 @@ def open_root(root: str) -> str:
     check_root(root)
     make_folder(os.path.abspath(root))
     real = check_root(root)
-    if stat.S_IMODE(os.stat(real).st_mode) != FOLDER_MODE:
-        _restrict(real)
+    _restrict(real)
     return real
 
 
@@ -101,7 +100,8 @@ def _home() -> str:
 
 def _restrict(path: str) -> None:
     try:
-        os.chmod(path, FOLDER_MODE)
+        if stat.S_IMODE(os.stat(path).st_mode) != FOLDER_MODE:
+            os.chmod(path, FOLDER_MODE)
     except OSError as error:
         raise StoreError("restrict", path, error) from None
 

@@ -7,11 +7,11 @@ killed process left out is made good by the next one that opens or folds the ses
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from core.errors import Unreadable
-from core.store import checkpoint
+from core.store import checkpoint, journal
 from core.store.checkpoint import Checkpoint, Covers
 from core.store.failures import Gone, Moved, StoreError
 from core.store.files import make_folder
@@ -37,7 +37,10 @@ class Recovered(NamedTuple):
     state: Line | None  # Of the checkpoint; None means: fold from the first state.
     lines: list[Line]  # What happened after it, in order.
     faults: list[LineFault]
-    lost: bool  # There was a journal, and its beginning cannot be had back from anywhere.
+    # There was a journal, and its beginning cannot be had back from anywhere, or facts that left
+    # a receipt cannot.
+    lost: bool
+    orphans: list[Line]  # The receipts of such facts, in the order of the ledger.
 
 
 class News(NamedTuple):
@@ -64,7 +67,7 @@ class SessionStore:
             "_journal",
             "_ledger",
         ),
-        *("_lock", "_name", "_owed", "_place", "_projection", "_receipts_since"),
+        *("_lock", "_looks_only", "_name", "_owed", "_place", "_projection", "_receipts_since"),
         *("_session_id", "_unsure_since", "trouble"),
     )
 
@@ -73,13 +76,14 @@ class SessionStore:
         self._session_id = session_id
         self._name = session_name(session_id)
         self._folder = session_dir(root, session_id)
-        self._lock = Lock(os.path.join(self._folder, "lock"))
+        self._lock = Lock(os.path.join(self._folder, "lock"), ledger.patience)
         self._journal = Journal(self._folder)
         self._ledger = ledger
         self._projection = projection
+        self._looks_only = False
         self._unsure_since: Place | None = None  # Receipts behind it may be of lines that are lost.
         self._owed: list[Receipt] = []  # Follow from known lines, and may not be written.
-        self._place = Place()  # All receipts of known lines lie before it, all others behind.
+        self._place = Place()  # No receipt of a line that is not known yet lies before it.
         self._generation = 0
         self._facts_since = 0  # Facts that no checkpoint of ours covers.
         self._receipts_since = False
@@ -91,17 +95,29 @@ class SessionStore:
         """How far the journal is known: offset, sequence number, line."""
         return self._journal.cursor
 
-    def open(self) -> Recovered:
-        """Read what is there; writes nothing but receipts that a killed process left out."""
-        checkpoint.clean(self._folder)
+    def open(self, *, look_only: bool = False) -> Recovered:
+        """Read what is there; writes nothing but receipts that a killed process left out.
+
+        A store opened to look only writes nothing at all, now or later, and is never appended to.
+        """
+        self._looks_only = look_only
+        if not look_only:
+            checkpoint.clean(self._folder)
         found, fault = checkpoint.load(self._folder)
+        if found is not None:
+            self._go_on_from(found)
+        since, told = self._place, self._told()  # Before the journal, which is written first.
         tail = self._tail_after(found)
         faults = [fault, *tail.faults] if fault else tail.faults
-        since = self._place
-        self._learn(tail.lines)
-        lost = found is None and self._is_lost(tail, faults)
-        self._unsure_since = since if found or tail.lines or faults or lost else None
-        return Recovered(found.state if found else None, tail.lines, faults, lost)
+        orphans = self._orphans(told, tail, found)
+        if orphans and max(map(_seq, orphans)) > tail.cursor.seq:
+            why = f"receipts tell of facts that it lacks, the first is {min(map(_seq, orphans))}"
+            faults.append(LineFault(journal.NAME, 0, why))
+        if orphans or told is None:
+            self._unsure_since = since
+        self._learn(tail.lines, told or ())
+        lost = bool(orphans) or (found is None and self._is_lost(tail, faults))
+        return Recovered(found.state if found else None, tail.lines, faults, lost, orphans)
 
     def catch_up(self) -> News:
         """Give what others appended since; costs one fstat when there is nothing."""
@@ -121,6 +137,7 @@ class SessionStore:
         returns. Receipts that the disk refuses are owed: `trouble` says why, and the next call
         tries again. Raises Moved when the session has changed since it was read.
         """
+        assert not self._looks_only, "the session was opened to look at it"
         if not self._journal.size:
             make_folder(self._folder)
         if self._unsure_since is not None:
@@ -147,7 +164,7 @@ class SessionStore:
 
         While receipts are owed the old checkpoint stays, so that they are not forgotten.
         """
-        if not self._facts_since:
+        if not self._facts_since or self._looks_only:
             return True
         begun = time.monotonic()
         if self._owed:
@@ -174,15 +191,15 @@ class SessionStore:
         self._journal.close()
         self._lock.close()
 
-    def _tail_after(self, found: Checkpoint | None) -> Tail:
-        """Read the journal behind the checkpoint, or all of it where that does not fit."""
-        if found is None:
-            return self._journal.read_on()
+    def _go_on_from(self, found: Checkpoint) -> None:
         covers = found.covers
         self._generation = found.generation
         self._place = Place(covers.receipts_offset, covers.receipts_file)
         self._journal = Journal(self._folder, Cursor(covers.offset, covers.seq, covers.line))
-        if self._journal.mark(covers.offset) == covers.mark:
+
+    def _tail_after(self, found: Checkpoint | None) -> Tail:
+        """Read the journal behind the checkpoint, or all of it where that does not fit."""
+        if found is None or self._journal.mark(found.covers.offset) == found.covers.mark:
             return self._journal.read_on()
         self._count(CHECKPOINT_FACTS)  # The next one will fit this journal.
         return self._journal.read_again("it is not the one that the checkpoint was made from")
@@ -192,14 +209,33 @@ class SessionStore:
             return tail.missing_before > 0
         if faults or b"\0" in self._journal.unread_tail():
             return True
-        return not self._journal.size and _size(self._lock.path) > 0
+        return _size(self._lock.path) > 0
 
-    def _learn(self, lines: list[Line]) -> None:
+    def _told(self) -> list[Line] | None:
+        """Give the receipts behind the checkpoint's; None when the ledger cannot be read."""
+        try:
+            return self._ledger.behind(self._place, self._name)
+        except StoreError:
+            return None  # Whoever has to write to it says so.
+
+    def _orphans(self, told: list[Line] | None, tail: Tail, found: Checkpoint | None) -> list[Line]:
+        """Give the receipts whose facts are neither in the checkpoint nor in the journal."""
+        covered = found.covers.seq if found else 0
+        known = {line["seq"] for line in tail.lines}
+        orphans = [r for r in told or () if r["seq"] > covered and r["seq"] not in known]
+        if not orphans:
+            return []
+        known = self._journal.unread_seqs()
+        there = {receipt["event_id"] for receipt in self._told() or ()}  # Or purged meanwhile.
+        return [r for r in orphans if r["seq"] not in known and r["event_id"] in there]
+
+    def _learn(self, lines: list[Line], told: Iterable[Line] = ()) -> None:
         """Take note of lines that were read, and see to it that their receipts are written."""
-        if not lines:
+        if not lines or self._looks_only:
             return
         self._count(len(lines))
-        receipts = self._receipts_of(lines)
+        written = {receipt["event_id"] for receipt in told}
+        receipts = [r for r in self._receipts_of(lines) if r.event_id not in written]
         if receipts:
             self._settle(receipts)
 
@@ -218,7 +254,8 @@ class SessionStore:
             if self._journal.has_moved():
                 raise Moved(self._folder)
             try:
-                self._journal.skip_to(self._ledger.highest_seq(self._name, since))
+                told = self._ledger.behind(since, self._name)
+                self._journal.skip_to(max(map(_seq, told), default=0))
             except StoreError as error:
                 self.trouble = error
                 return
@@ -269,8 +306,15 @@ class SessionStore:
         self._facts_since += facts
 
 
+def _seq(receipt: Line) -> int:
+    seq: int = receipt["seq"]
+    return seq
+
+
 def _size(path: str) -> int:
     try:
-        return os.stat(path).st_size
+        return os.lstat(path).st_size
     except FileNotFoundError:
         return 0
+    except OSError as error:
+        raise StoreError("read", path, error) from None

@@ -10,6 +10,7 @@ from core.store.session_store import Recovered, SessionStore
 
 SESSION = "session-1"
 NAME = session_name(SESSION)
+NEVER_WAS = Recovered(state=None, lines=[], faults=[], lost=False, orphans=[])
 
 
 def project(line: dict[str, Any]) -> list[dict[str, Any]]:

@@ -13,7 +13,11 @@ from typing import Any
 
 import pytest
 
+from core.store.purge import purge_all, purge_session
+from core.store.receipts import Ledger
 from tests.core.store.support import (
+    NEVER_WAS,
+    SESSION,
     everything,
     expected_ids,
     fact,
@@ -137,3 +141,43 @@ def test_killed_again_and_again_while_it_recovers_it_gets_there(tmp_path: Path, 
     check_receipts(tmp_path)
     left = {path.name for path in folder(tmp_path).iterdir()}
     assert left <= {"journal.jsonl", "checkpoint.json", "lock"}
+
+
+@pytest.mark.parametrize("remove", [purge_session, purge_all])
+def test_a_purge_killed_at_any_call_leaves_no_session_that_counts_as_lost(
+    tmp_path: Path, remove: Callable[..., object]
+) -> None:
+    for at in range(1, CALLS_MAX):
+        root = tmp_path / str(at)
+        carry_out(root, str)
+
+        was_killed = run_purge(root, remove, at)
+
+        found = opened(root)[1]
+        assert not found.lost, at
+        assert everything(root) in ([], flat(REQUESTS)), at
+        purge_session(str(root), SESSION, Ledger(str(root / "receipts.jsonl")))
+        assert receipt_ids(root) == []
+        assert opened(root)[1] == NEVER_WAS
+        if not was_killed:
+            assert at > 5
+            return
+    raise AssertionError("the purge never ended")
+
+
+def run_purge(root: Path, remove: Callable[..., object], at: int) -> bool:
+    """Purge in a process that dies at a call; say whether it came to that."""
+    child = os.fork()
+    if not child:
+        rc = 1
+        try:
+            ledger = Ledger(str(root / "receipts.jsonl"))
+            arguments = (SESSION, ledger) if remove is purge_session else (ledger,)
+            Crash(at, "before").install()
+            remove(str(root), *arguments)
+            rc = 0
+        finally:
+            os._exit(rc)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
+    return os.WIFSIGNALED(status)

@@ -15,8 +15,8 @@ from core.store.lines import Cursor, LineFault, Tail, read_lines, stamp, verifie
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "state-format.md"
 LINE = (
-    b'{"v":1,"seq":7,"id":"aa-7","ts":1700000000000,"kind":"noted","name":"\xc3\xa9","n":3'
-    b',"sum":"a044ad0a"}\n'
+    b'{"v":1,"seq":7,"id":"2cf24dba.aa-7","ts":1700000000000,"kind":"noted"'
+    b',"name":"\xc3\xa9","n":3,"sum":"3cfc54e6"}\n'
 )
 
 
@@ -25,7 +25,7 @@ def line(seq: int, more: int = 0, **fields: Any) -> bytes:
 
 
 def read(data: bytes) -> Tail:
-    return read_lines(data, Cursor(), "journal.jsonl")
+    return read_lines(data, Cursor(), "journal.jsonl", "aa-")
 
 
 def seqs(tail: Tail) -> list[int]:
@@ -33,7 +33,9 @@ def seqs(tail: Tail) -> list[int]:
 
 
 def test_a_line_has_this_format_to_the_byte() -> None:
-    _, data = stamp({"kind": "noted", "name": "é", "n": 3}, 7, "aa-7", 1_700_000_000_000, 0)
+    _, data = stamp(
+        {"kind": "noted", "name": "é", "n": 3}, 7, "2cf24dba.aa-7", 1_700_000_000_000, 0
+    )
 
     assert data == LINE
     assert LINE.decode().rstrip("\n") in PAGE.read_text("utf-8")
@@ -142,6 +144,40 @@ def test_a_line_behind_nul_bytes_is_still_used() -> None:
 
     assert seqs(tail) == [1, 2]
     assert tail.faults == [LineFault("journal.jsonl", 2, "NUL bytes stand before the line")]
+
+
+def test_a_line_of_another_session_is_set_aside_and_takes_no_number() -> None:
+    foreign = stamp({"kind": "noted"}, 2, "bb-2", 0, 0)[1]
+
+    tail = read(line(1) + foreign + line(2, more=1) + foreign + line(3))
+
+    assert seqs(tail) == [1, 2, 3]
+    assert tail.faults == [
+        LineFault("journal.jsonl", number, "it is of another session") for number in (2, 4)
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"seq": 2**62},
+        {"seq": 0},
+        {"seq": True},
+        {"ts": None},
+        {"id": 7},
+        {"kind": []},
+        {"more": 0},
+        {"more": "x"},
+    ],
+)
+def test_a_line_whose_own_keys_make_no_sense_is_set_aside(fields: dict[str, Any]) -> None:
+    body = json.dumps({"v": 1, "seq": 2, "id": "aa-2", "ts": 1, "kind": "noted", **fields}).encode()
+    proved = body[:-1] + b',"sum":"%08x"}\n' % zlib.crc32(body)
+
+    tail = read(line(1) + proved + line(3))
+
+    assert seqs(tail) == [1, 3]
+    assert [fault.line for fault in tail.faults] == [2]
 
 
 def test_the_numbers_of_a_bad_line_are_not_given_out_again() -> None:

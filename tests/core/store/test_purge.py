@@ -8,6 +8,7 @@ from core.store.failures import Gone
 from core.store.purge import purge_all, purge_session
 from core.store.receipts import Ledger
 from tests.core.store.support import (
+    NEVER_WAS,
     SESSION,
     expected_ids,
     fact,
@@ -72,7 +73,7 @@ def test_a_process_that_has_a_purged_session_open_is_told_and_brings_nothing_bac
     assert not folder(tmp_path).exists()
 
     again, found = opened(tmp_path)
-    assert found == (None, [], [], False)
+    assert found == NEVER_WAS
     again.append([fact("c")], sync=False)
     assert [line["seq"] for line in journal_lines(tmp_path)] == [1]
 

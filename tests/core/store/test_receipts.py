@@ -45,6 +45,16 @@ def test_receipts_are_found_by_session_and_read_on_page_by_page(tmp_path: Path) 
     assert len(read_receipts(path).receipts) == 12
 
 
+def test_without_a_session_a_limit_keeps_the_newest(tmp_path: Path) -> None:
+    filled(tmp_path)
+    path = str(ledger(tmp_path))
+
+    found = read_receipts(path, limit=5)
+
+    assert found.receipts == read_receipts(path).receipts[-5:]
+    assert found.next is None
+
+
 def test_receipts_are_found_by_task(tmp_path: Path) -> None:
     filled(tmp_path)
     lines = [json.loads(raw) for raw in ledger(tmp_path).read_bytes().splitlines()]
@@ -74,14 +84,17 @@ def test_line_412_of_two_glued_objects_is_set_aside_by_its_number_and_reading_go
 def test_other_bad_lines_are_named_too_and_a_torn_tail_waits(tmp_path: Path) -> None:
     filled(tmp_path)
     good = ledger(tmp_path).read_bytes()
-    ledger(tmp_path).write_bytes(b'\0\0\n[]\n{"v":1}\n' + good + b'{"v":1,"se')
+    head = b'{"v":1,"event_id":"x-1-0","event":"e","session_id":"x","seq":'
+    odd = [b"1%s" % (b"0" * 30), b'1,"n":1.5', b'1,"n":1%s' % (b"0" * 30), b'1,"n":"\\ud800"']
+    unfit = b"".join(head + rest + b"}\n" for rest in odd)
+    ledger(tmp_path).write_bytes(b'\0\0\n[]\n{"v":1}\n' + unfit + good + b'{"v":1,"se')
 
     found = read_receipts(str(ledger(tmp_path)))
 
     assert [(fault.line, fault.why) for fault in found.faults] == [
         (1, "it holds NUL bytes"),
         (2, "it is not an object"),
-        (3, "it is no receipt of this schema"),
+        *((line, "it is no receipt of this schema") for line in range(3, 8)),
     ]
     assert len(found.receipts) == 12
 
