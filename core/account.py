@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from core.accounting import snapshot as snapshots
 from core.accounting.breakdown import Breakdown, Pending, rows
 from core.accounting.collector import Account, Attached, SkillFiles, Supplied, collect
+from core.accounting.estimator import TOKENS_MAX
 from core.accounting.rules import RuleFile
 from core.accounting.snapshot import Snapshot, Window
 from core.accounting.usage import Baseline, Figures
@@ -62,9 +63,9 @@ def account(state: Session, turn: Turn, measured: Measured) -> JsonObject:
         "composer": [state.composer[0], *(tokens for _, tokens in state.composer[1])],
     }
     if sums is not None:
-        data["usage"] = list(sums)
+        data["usage"] = [min(tokens, TOKENS_MAX) for tokens in sums]
     if baseline is not None:
-        data["last"] = list(baseline.figures)
+        data["last"] = [min(tokens, TOKENS_MAX) for tokens in baseline.figures]
         data["weak"] = baseline.weak
     return data
 

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -10,10 +11,11 @@ from core.errors import PlanRefused
 from core.events import Arm
 from core.files import Files
 from core.phases import wording
-from core.phases.criteria import check
-from core.phases.plan import Phase, Plan, to_json
+from core.phases.criteria import MET, check
+from core.phases.display import shown
+from core.phases.plan import PLAN_BYTES_MAX, Phase, Plan, to_json
 
-PLAN_BYTES_MAX = 1024 * 1024
+WARN_S = 0.5  # Looking for warnings takes no longer.
 
 
 class PlanFile(NamedTuple):
@@ -25,19 +27,20 @@ class PlanFile(NamedTuple):
 
 
 def read_plan_file(path: str) -> PlanFile:
-    """Read a plan file of at most 1 MiB; raise PlanRefused when there is no such regular file."""
+    """Read a plan file of at most PLAN_BYTES_MAX; raise PlanRefused when that cannot be done."""
+    name = shown(path)
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "no path can hold a NUL character"
-        raise PlanRefused(f"cannot read the plan {path}: {why}", hint=_HINT) from None
+        raise PlanRefused(f"cannot read the plan {name}: {why}", hint=_HINT) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise PlanRefused(f"the plan {path} is not a regular file", hint=_HINT)
+        raise PlanRefused(f"the plan {name} is not a regular file", hint=_HINT)
     with os.fdopen(descriptor, "rb") as file:
         data = file.read(PLAN_BYTES_MAX + 1)
     if len(data) > PLAN_BYTES_MAX:
-        raise PlanRefused(f"the plan {path} is larger than {PLAN_BYTES_MAX:,} bytes", hint=_HINT)
+        raise PlanRefused(f"the plan {name} is larger than {PLAN_BYTES_MAX:,} bytes", hint=_HINT)
     return PlanFile(path, data, sha256(data).hexdigest())
 
 
@@ -63,24 +66,21 @@ def arm_event(file: PlanFile, workspace: str, home: str, by: str) -> Arm:
 def _faults(path: str, problems: tuple[Any, ...]) -> str:
     first = problems[0]
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{path}:{first.line + 1}:{first.column + 1}: {first.message}{more}"
+    return f"{shown(path)}:{first.line + 1}:{first.column + 1}: {first.message}{more}"
 
 
 def _warnings(plan: Plan, workspace: str, home: str) -> list[str]:
     index, files = SkillIndex(workspace, home), Files(workspace)
-    warnings = []
-    for phase in plan.phases:
-        warnings += [
-            wording.skill_not_found(name)
-            for name in _skills(phase)
-            if not _is_found(name, index, workspace)
-        ]
-    for phase in plan.phases:
-        warnings += [
-            wording.already_met(criterion.id)
-            for criterion in phase.criteria
-            if check(criterion, files, frozenset()).state == "met"
-        ]
+    end = time.monotonic() + WARN_S
+    names = dict.fromkeys(name for phase in plan.phases for name in _skills(phase))
+    warnings = [
+        wording.skill_not_found(name) for name in names if not _is_found(name, index, workspace)
+    ]
+    for criterion in (criterion for phase in plan.phases for criterion in phase.criteria):
+        if time.monotonic() > end:
+            return [*warnings, wording.not_all_looked_at()]
+        if check(criterion, files, frozenset()).state == MET:
+            warnings.append(wording.already_met(criterion.id))
     return warnings
 
 

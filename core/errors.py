@@ -5,7 +5,7 @@ class Refusal(Exception):
     """A request that cannot be carried out; nothing has changed.
 
     The message names the place; `hint` says the next step; `field` is the wire name of the
-    parameter at fault; `problems` are further faults as plain JSON objects.
+    parameter at fault; `problems` are all faults of a plan (core/phases/places.py, Problem).
     """
 
     code = -32602
@@ -28,6 +28,48 @@ class Refusal(Exception):
 
 class InvalidParams(Refusal):
     """A parameter has the wrong type or a value that means nothing."""
+
+
+class NotParsed(Refusal):
+    """A frame holds no JSON text; the answer has the id null."""
+
+    code = -32700
+    kind = "parse"
+
+
+class InvalidRequest(Refusal):
+    """It is no JSON-RPC 2.0 message, or comes at a wrong time: initialize twice, after shutdown."""
+
+    code = -32600
+    kind = "invalid_request"
+
+
+class MethodNotFound(Refusal):
+    """Nobody here knows this method."""
+
+    code = -32601
+    kind = "method_not_found"
+
+
+class Internal(Refusal):
+    """A bug of ours; the answer holds nothing of your message, the log names the place."""
+
+    code = -32603
+    kind = "internal"
+
+
+class NotInitialized(Refusal):
+    """A request came before initialize."""
+
+    code = -32002
+    kind = "not_initialized"
+
+
+class Cancelled(Refusal):
+    """The client took the request back."""
+
+    code = -32800
+    kind = "cancelled"
 
 
 class UnknownSession(Refusal):

@@ -73,8 +73,8 @@ def evolve(state: Session, fact: f.Fact, seq: int) -> None:
 
 
 def _moved(state: Session, fact: f.Fact) -> None:
-    if state.turn is not None and isinstance(fact, f.PhaseBlocked | f.TurnContinued):
-        state.turn.kept_going += 1
+    if isinstance(fact, f.PhaseBlocked | f.TurnContinued):
+        state.kept_going += 1
     state.cursor.evolve(fact)
 
 
@@ -95,7 +95,7 @@ def _called(state: Session, fact: f.ToolCalled) -> None:
     whole = None if fact.partial else fact.path
     calls.call(fact.tool_use_id, fact.name, fact.units, fact.skill, whole)
     if fact.agent_id is None:
-        state.turn.kept_going = 0
+        state.kept_going = 0
 
 
 def _returned(state: Session, fact: f.ToolReturned) -> None:
@@ -137,6 +137,7 @@ def _taken(state: Session, fact: f.PromptTaken) -> None:
     if not fact.joins:
         _close(state)
         state.turn = _opened(state, fact.turn_id)
+        state.kept_going = 0
     if state.turn is not None:
         state.turn.final = False
         state.turn.selected += fact.selected or []
@@ -197,6 +198,8 @@ def _close(state: Session) -> None:
     if turn is None:
         return
     name = turn.turn_id or UNNAMED
+    if turn.turn_id is None:
+        state.usage.rename_turn(UNNAMED, f"unnamed turn before {state.seq}")
     state.closed.pop(name, None)  # So that it stands last.
     state.closed[name] = Closed(turn.revision, turn.outcome, seq)
     for agent_id, calls in turn.agents.items():

@@ -40,8 +40,7 @@ def decide(state: Session, event: e.Event | d.ChecksFinished, routing: Routing) 
         case e.Prompt():
             return _prompt(state, event, routing)
         case e.TurnEnd():
-            first = state.cursor.index if driver.is_driven(state.cursor, event) else None
-            return d.Decided(checks=d.Checks(event, first))
+            return d.Decided(checks=d.Checks(event, _phases_from(state, event)))
         case d.ChecksFinished():
             return _turn_end(state, event)
         case e.Context():
@@ -60,6 +59,18 @@ def decide(state: Session, event: e.Event | d.ChecksFinished, routing: Routing) 
             return d.Decided((driver.act(state.cursor, event),))
         case _:
             assert_never(event)
+
+
+def _phases_from(state: Session, event: e.TurnEnd) -> int | None:
+    """Say from which phase on a turn end is checked; the end of an earlier turn never is."""
+    if _is_late(state, event) or not driver.is_driven(state.cursor, event):
+        return None
+    return state.cursor.index
+
+
+def _is_late(state: Session, event: e.TurnEnd) -> bool:
+    """Say whether a turn ends that a newer one has closed: the newer one's end will be checked."""
+    return event.agent_id is None and _bind(state, event.turn_id)[1] is not None
 
 
 def _open(state: Session) -> tuple[f.Fact, ...]:
@@ -145,8 +156,10 @@ class _Found(NamedTuple):
 
 
 def _call_of(state: Session, event: e.ToolResult) -> _Found:
-    """Look in the open turn, whichever agent called, then among what closed turns wait for."""
-    for name, calls in () if state.turn is None else state.turn.agents.items():
+    """Look in the open turn, the named agent's calls first, then among what closed turns await."""
+    agents = {} if state.turn is None else state.turn.agents
+    for name in sorted(agents, key=lambda name: name != (event.agent_id or MAIN)):
+        calls = agents[name]
         call = calls.find(event.tool_use_id)
         if call is not None:
             return _Found(call, name or None, None, calls.has_good_result(event.tool_use_id))
@@ -265,16 +278,19 @@ def _turn_end(state: Session, finished: d.ChecksFinished) -> d.Decided:
     facts, late = _bind_end(state, event)
     turn = _bound_turn(state, facts, late) or _other_turn(state, event.turn_id)
     cap = finished.host_cap
-    phase_facts, verdict, flags = driver.turn_end(
-        state.cursor,
-        event,
-        finished.outcomes,
-        state.session_id,
-        host_full=cap is not None and turn.kept_going >= cap - 1,
-    )
     if late:
         message = f"turn {late} is closed; its account stays as it was"
-        flags.append(d.Flag("late_turn_end", message))
+        phase_facts: list[f.Fact] = []
+        verdict = d.Verdict()
+        flags = [d.Flag("late_turn_end", message)]
+    else:
+        phase_facts, verdict, flags = driver.turn_end(
+            state.cursor,
+            event,
+            finished.outcomes,
+            state.session_id,
+            host_full=cap is not None and state.kept_going >= cap - 1,
+        )
     accounting = finished.kept or account.account(state, turn, finished.measured)
     accounted: f.Fact = f.TurnAccounted(
         event.turn_id, turn.revision + 1, event.outcome, verdict.decision == d.ALLOW, accounting
@@ -309,6 +325,7 @@ def _arm(state: Session, event: e.Arm) -> f.Fact:
     task_id = task_id or f"session-{state.session_id[:24]}"
     if not event.plan["phases"]:
         raise InvalidParams("the plan has no phases")
+    driver.may_act(state.cursor, event.by)
     return f.PlanArmed(
         task_id, event.plan, event.path, event.digest, event.by, list(event.warnings) or None
     )

@@ -4,42 +4,35 @@ Invariant: what an answer promises is in the journal before `record` returns; a 
 against the journal's end as it stood when its facts were appended.
 """
 
-from typing import Any, NamedTuple, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
-from core import account
 from core import decided as d
 from core import events as e
 from core import facts as f
-from core.errors import Conflict, InvalidParams, NotWritten, Refusal, UnknownSession, Unreadable
-from core.evolve import evolve
+from core.accounted import Accounted, closed_account, kept_account, open_account
+from core.errors import Conflict, NotWritten, Refusal, UnknownSession, Unreadable
+from core.later import Later
 from core.live import Live
 from core.phases import cursor as c
 from core.phases.routing import Routing
 from core.receipts import under_way
 from core.session import decide
-from core.state import UNNAMED, Session, Turn
+from core.state import Session, Turn
 from core.store.failures import Gone, Moved, StoreError
-from core.store.journal import Journal
-from core.store.receipts import Ledger, read_receipts
-from core.store.root import ledger_path, session_dir
-from core.world import World
+from core.store.receipts import Found, Ledger, read_receipts
+from core.store.root import ledger_path
+from core.world import CHECK_BUDGET_S, Looked, World
 
 Act: TypeAlias = e.Arm | e.Decline | e.Park | e.Resume | e.Cancel
 
 _DRIVEN = (e.Prompt, e.ToolCall, e.ToolResult, e.TurnEnd)  # What a plan has a say in.
 OPEN_MAX = 64  # Sessions that hold descriptors at one time; the others open theirs when needed.
+INLINE_S = 0.05  # Checks that take longer than this are carried out elsewhere.
 DECISIONS_MAX = 3  # Times one event is decided anew when other processes write the session.
 
 
-class Accounted(NamedTuple):
-    """The account of a turn; `data` is read by core/account.py, `view`."""
-
-    turn_id: str | None
-    revision: int
-    outcome: str | None
-    final: bool
-    data: dict[str, Any]
-    late: tuple[tuple[str, str, int], ...] = ()  # (call or result, tool use id, UTF-16 units)
+Ended: TypeAlias = d.Decided | Later[d.Decided]
 
 
 class Sessions:
@@ -56,8 +49,9 @@ class Sessions:
     def start(self, session_id: str, event: e.SessionStart) -> d.Decided:
         """Begin a session or take it up again, with everything that is known of it on disk."""
         live = self._opened(session_id)
+        decided = self._record(live, event)
         live.is_begun = True
-        return self._record(live, event)
+        return decided
 
     def attach(self, session_id: str) -> Session:
         """Open a session as it stands on disk, known or not, for a command that acts on it."""
@@ -71,7 +65,38 @@ class Sessions:
         decided = self._record(live, event)
         if isinstance(event, e.SessionEnd):
             self._save(live)
+            live.store.close()
         return decided
+
+    def end_turn(self, session_id: str, event: e.TurnEnd, left: int = DECISIONS_MAX) -> Ended:
+        """Decide the end of a turn at once, or later when its checks take long.
+
+        Until then no other event of that session may be recorded here.
+        """
+        live = self._started(session_id)
+        for tries in range(left, 0, -1):
+            state, checks = self._checks(live, event)
+            look = self.world.look_for(state, checks)
+            looked = self.world.carry_out(look, INLINE_S)
+            if not looked.complete:
+                work = partial(self.world.carry_out, look, CHECK_BUDGET_S)
+                return Later(work, partial(self._looked, session_id, event, live.state.seq, tries))
+            decided = self._decide_end(live, state, checks, looked)
+            if decided is not None:
+                return self._with_flags(live, event, decided)
+        raise _conflict()
+
+    def _looked(
+        self, session_id: str, event: e.TurnEnd, seq: int, left: int, looked: Looked
+    ) -> Ended:
+        """Go on with the end of a turn; decide anew when another process wrote meanwhile."""
+        live = self._started(session_id)
+        state, checks = self._checks(live, event)
+        if live.state.seq == seq:
+            decided = self._decide_end(live, state, checks, looked)
+            if decided is not None:
+                return self._with_flags(live, event, decided)
+        return self.end_turn(session_id, event, left - 1)
 
     def act(self, session_id: str, event: Act) -> d.Decided:
         """Carry out an act on the plan of an attached or started session."""
@@ -97,38 +122,42 @@ class Sessions:
         """
         if state.cursor.status != c.IDLE or state.turn is not None:
             return []
+        known = {name: live.state for name, live in self._live.items()}
         parent = state.parent_session_id
-        if parent is not None and parent != state.session_id:
-            try:
-                self.attach(parent)
-            except Refusal:
-                pass  # Whoever starts that session is told why it cannot be read.
+        if parent is not None and parent not in known and (seen := self._seen(parent)):
+            known[parent] = seen
         return [
-            live.state
-            for live in self._live.values()
-            if live.state.workspace == state.workspace
-            and live.state.cursor.status in c.UNDER_WAY
-            and live.state.session_id != state.session_id
+            other
+            for other in known.values()
+            if other.workspace == state.workspace
+            and other.cursor.status in c.UNDER_WAY
+            and other.session_id != state.session_id
         ]
 
     def states(self) -> list[Session]:
         """Give the state of every session that was started here and has not ended."""
         return [live.state for live in self._live.values() if _is_on(live)]
 
+    def receipts(
+        self, session_id: str | None, task_id: str | None, since: int | None, limit: int | None
+    ) -> Found:
+        """Read receipts out of the ledger of all sessions, oldest first."""
+        try:
+            return read_receipts(self._ledger.path, session_id, task_id, since, limit)
+        except StoreError as error:
+            raise Unreadable(str(error), hint=_DISK) from None
+
     def armed_elsewhere(self) -> list[Session]:
         """List plans under way in the folders of this process's sessions, begun by others."""
         folders = {state.workspace for state in self.states()}
-        found = []
-        for session_id in under_way(read_receipts(self._ledger.path).receipts):
-            live = self._opened(session_id)
-            self._catch_up(live)
-            if live.is_begun:
-                continue
-            if live.state.workspace in folders and live.state.cursor.status in c.UNDER_WAY:
-                found.append(live.state)
-            else:
-                self._forget(live)
-        return found
+        begun = {state.session_id for state in self.states()}
+        armed = under_way(self.receipts(None, None, None, None).receipts)
+        seen = [self._seen(session_id) for session_id in armed if session_id not in begun]
+        return [
+            state
+            for state in seen
+            if state and state.workspace in folders and state.cursor.status in c.UNDER_WAY
+        ]
 
     def accounted(self, session_id: str, turn_id: str | None) -> Accounted:
         """Give the account of a turn: of the open one as it stands, of a closed one as kept."""
@@ -138,11 +167,12 @@ class Sessions:
         if turn_id is None and turn is None and state.closed:
             turn_id = next(reversed(state.closed))
         if turn_id is None or (turn is not None and turn.turn_id == turn_id):
-            return self._open_account(state, turn or Turn(None))
-        return self._closed_account(live, turn_id)
+            return open_account(self.world, state, turn or Turn(None))
+        return closed_account(self.root, self.world, live, turn_id)
 
     def close(self) -> None:
         """Write every checkpoint; the journals need nothing more."""
+        self._ledger.patience.hurry()
         for live in list(self._live.values()):
             self._save(live)
             live.store.close()
@@ -161,6 +191,19 @@ class Sessions:
         self._touch(live)
         return live
 
+    def _seen(self, session_id: str) -> Session | None:
+        """Look at another session without writing a byte; None when it cannot be read."""
+        live = self._live.get(session_id)
+        try:
+            if live is not None:
+                live.catch_up()
+                return live.state
+            live = Live(self.root, session_id, self._ledger, look_only=True)
+            live.store.close()
+        except (Refusal, StoreError, Gone):
+            return None  # Whoever starts that session is told why.
+        return live.state
+
     def _started(self, session_id: str) -> Live:
         live = self._live.get(session_id)
         if live is None or not _is_on(live):
@@ -174,21 +217,40 @@ class Sessions:
     def _record(self, live: Live, event: e.Event) -> d.Decided:
         self._touch(live)
         for _ in range(DECISIONS_MAX):
-            self._catch_up(live)
-            state = live.state
-            if self.world.is_disabled and isinstance(event, _DRIVEN):
-                state = state.without_plan()
-            decided = decide(state, event, self.routing)
-            if decided.checks is not None:
-                finished = self.world.run(state, decided.checks)
-                kept = self._kept(live, decided.checks.event.turn_id)
-                decided = decide(state, finished._replace(kept=kept), self.routing)
-            if self._append(live, decided.facts):
+            decided: d.Decided | None
+            if isinstance(event, e.TurnEnd):
+                state, checks = self._checks(live, event)
+                looked = self.world.carry_out(self.world.look_for(state, checks), CHECK_BUDGET_S)
+                decided = self._decide_end(live, state, checks, looked)
+            else:
+                decided = decide(self._caught_up(live, event), event, self.routing)
+                if not self._append(live, decided.facts):
+                    decided = None
+            if decided is not None:
                 return self._with_flags(live, event, decided)
-        raise Conflict(
-            "other processes keep writing this session; nothing has changed",
-            hint="Send the request again.",
-        )
+        raise _conflict()
+
+    def _caught_up(self, live: Live, event: e.Event) -> Session:
+        """Give the state that an event is decided against: as on disk, without a resting plan."""
+        self._catch_up(live)
+        if self.world.is_disabled and isinstance(event, _DRIVEN):
+            return live.state.without_plan()
+        return live.state
+
+    def _checks(self, live: Live, event: e.TurnEnd) -> tuple[Session, d.Checks]:
+        state = self._caught_up(live, event)
+        checks = decide(state, event, self.routing).checks
+        assert checks is not None
+        return state, checks
+
+    def _decide_end(
+        self, live: Live, state: Session, checks: d.Checks, looked: Looked
+    ) -> d.Decided | None:
+        """Decide a turn end with what was seen; None when another process wrote first."""
+        finished = self.world.finish(state, checks, looked)
+        kept = kept_account(self.root, self.world, live, checks.event.turn_id)
+        decided = decide(state, finished._replace(kept=kept), self.routing)
+        return decided if self._append(live, decided.facts) else None
 
     def _touch(self, live: Live) -> None:
         """Let the session used longest ago give its descriptors back, if there are many."""
@@ -245,56 +307,12 @@ class Sessions:
             flags = (*flags, d.Flag("state_lost", why, "Arm the plan again, or decline it."))
         return decided._replace(flags=flags) if flags else decided
 
-    def _open_account(self, state: Session, turn: Turn) -> Accounted:
-        data = account.account(state, turn, self.world.measure(state, turn))
-        return Accounted(turn.turn_id, turn.revision, turn.outcome, turn.final, data)
 
-    def _closed_account(self, live: Live, turn_id: str) -> Accounted:
-        closed = live.state.closed.get(turn_id)
-        if closed is None:
-            raise InvalidParams(
-                "no account of this turn is kept",
-                hint="The last 500 turns of a session can be asked for by their id.",
-                field="turnId",
-            )
-        late = tuple((what, call, units) for what, call, units in closed.late)
-        lines = self._lines(live)
-        line = _of_seq(lines, closed.seq)
-        final = line is not None and bool(line["final"])
-        data = self._rebuilt(live, turn_id, lines) if line is None else line["accounting"]
-        name = None if turn_id == UNNAMED else turn_id
-        return Accounted(name, closed.revision, closed.outcome, final, data, late)
-
-    def _kept(self, live: Live, turn_id: str) -> dict[str, Any] | None:
-        """Give the account of a turn that was closed before, None for any other turn."""
-        if turn_id not in live.state.closed:
-            return None
-        return self._closed_account(live, turn_id).data
-
-    def _rebuilt(self, live: Live, turn_id: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
-        """Make the account of a turn that was closed without an end, out of the journal."""
-        state, turn = Session(live.state.session_id), Turn(turn_id)
-        for line in lines:
-            fact = f.from_line(line)
-            if fact is not None:
-                evolve(state, fact, line["seq"])
-            if state.turn is not None and (state.turn.turn_id or UNNAMED) == turn_id:
-                turn = state.turn
-        return account.account(live.state, turn, self.world.measure(live.state, turn))
-
-    def _lines(self, live: Live) -> list[dict[str, Any]]:
-        """Read the journal again; closed accounts are kept nowhere else."""
-        journal = Journal(session_dir(self.root, live.state.session_id))
-        try:
-            return journal.read_on().lines
-        except (StoreError, Gone) as error:
-            raise Unreadable(str(error), hint=_DISK) from None
-        finally:
-            journal.close()
-
-
-def _of_seq(lines: list[dict[str, Any]], seq: int | None) -> dict[str, Any] | None:
-    return next((line for line in lines if line["seq"] == seq), None)
+def _conflict() -> Conflict:
+    return Conflict(
+        "other processes keep writing this session; nothing has changed",
+        hint="Send the request again.",
+    )
 
 
 def _is_on(live: Live) -> bool:

@@ -21,7 +21,6 @@ class Turn:
         "agents",
         "attachments",
         "final",
-        "kept_going",
         "outcome",
         "revision",
         "selected",
@@ -38,7 +37,6 @@ class Turn:
         self.revision = 0  # Turn ends answered so far.
         self.outcome: str | None = None
         self.final = False  # The last turn end was allowed, and nothing came since.
-        self.kept_going = 0  # Answers that kept the host going since the main agent's last call.
 
     def agent(self, agent_id: str | None) -> ToolInvocationAccumulator:
         """Give the account of this agent, opening it at its first call."""
@@ -99,6 +97,7 @@ class Session:
         "composer",
         "cursor",
         "ended",
+        "kept_going",
         "model",
         "parent_session_id",
         "pending",
@@ -121,6 +120,8 @@ class Session:
         self.seq = 0  # Of the last fact folded in.
         self.started = False
         self.ended = False
+        # Answers that kept the host going since its prompt or the main agent's last call.
+        self.kept_going = 0
         self.runtime = ""
         self.workspace = ""
         self.provider_backend: str | None = None

@@ -1,7 +1,10 @@
 """What a decision may look up outside: files of the workspace, skills, rules, the host's cap."""
 
 import json
+import os
+import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from core import decided as d
 from core.account import Measured, account_of
@@ -11,16 +14,31 @@ from core.accounting.skills import SkillIndex, skill_key
 from core.arming import read_plan_file
 from core.errors import PlanRefused
 from core.files import Files
-from core.phases.criteria import CriterionState, check
+from core.phases.criteria import MET, CriterionState, check, not_finished
 from core.phases.fields import TASK_ID_CHARS_MAX
+from core.phases.plan import Criterion
 from core.runtimes.registry import runtime
 from core.state import Session, Turn
 
 DISABLED = "TURNKEEPER_DISABLED"  # With 1 nothing is driven: accounts are kept, plans rest.
-
+CHECK_BUDGET_S = 45.0  # All checks of one stop share it.
 
 _ACTIVE_TASK = ("TURNKEEPER_ACTIVE_TASK_PATH", "CONTEXT_INFRA_ACTIVE_TASK_PATH")
 _ACTIVE_TASK_CHARS_MAX = 4096
+
+
+class Look(NamedTuple):
+    """Checks to carry out: of each phase its criteria, and the skills that count as opened."""
+
+    workspace: str
+    phases: tuple[tuple[tuple[Criterion, ...], frozenset[str]], ...]
+
+
+class Looked(NamedTuple):
+    """What the checks said, up to the first phase with an unmet one."""
+
+    outcomes: tuple[tuple[CriterionState, ...], ...]
+    complete: bool  # False when the time was over before all were carried out.
 
 
 class World:
@@ -56,25 +74,42 @@ class World:
         }
         return Measured(skills, measure(state.workspace))
 
-    def run(self, state: Session, checks: d.Checks) -> d.ChecksFinished:
-        """Carry out the checks of a turn end, phase by phase, up to the first unmet one."""
-        turn = state.turn or Turn(checks.event.turn_id)
-        outcomes: list[tuple[CriterionState, ...]] = []
+    def look_for(self, state: Session, checks: d.Checks) -> Look:
+        """Gather what the checks of a turn end look at, apart from the state."""
         plan, cursor = state.cursor.plan, state.cursor
-        if plan is not None and checks.phases_from is not None:
-            files = self.files(state.workspace)
-            for index in range(checks.phases_from, len(plan.phases)):
-                opened = cursor.evidence(index)
-                states = tuple(check(c, files, opened) for c in plan.phases[index].criteria)
-                outcomes.append(states)
-                if any(state.state != "met" for state in states):
-                    break
+        if plan is None or checks.phases_from is None:
+            return Look(state.workspace, ())
+        indices = range(checks.phases_from, len(plan.phases))
+        phases = tuple((plan.phases[i].criteria, cursor.evidence(i)) for i in indices)
+        return Look(state.workspace, phases)
+
+    def carry_out(self, look: Look, seconds: float) -> Looked:
+        """Carry checks out, phase by phase, up to the first unmet one; on any thread.
+
+        What is not begun within these seconds is an error: not finished.
+        """
+        files, end = self.files(look.workspace), time.monotonic() + seconds
+        outcomes: list[tuple[CriterionState, ...]] = []
+        complete = True
+        for criteria, opened in look.phases:
+            states = []
+            for criterion in criteria:
+                complete = complete and time.monotonic() < end
+                done = check(criterion, files, opened) if complete else not_finished(criterion)
+                states.append(done)
+            outcomes.append(tuple(states))
+            if any(state.state != MET for state in states):
+                break
+        return Looked(tuple(outcomes), complete)
+
+    def finish(self, state: Session, checks: d.Checks, looked: Looked) -> d.ChecksFinished:
+        """Add to the outcomes what a turn end needs besides: sizes, the host's cap, the plan."""
         return d.ChecksFinished(
             checks.event,
-            tuple(outcomes),
-            self.measure(state, turn),
+            looked.outcomes,
+            self.measure(state, state.turn or Turn(checks.event.turn_id)),
             self._cap(state.runtime),
-            None if checks.phases_from is None else _digest(cursor.path),
+            None if checks.phases_from is None else _digest(state.cursor.path),
         )
 
     def _cap(self, runtime_id: str) -> int | None:
@@ -99,10 +134,11 @@ def _active_task(environ: Mapping[str, str]) -> str | None:
     if path is None:
         return None
     try:
-        with open(path, encoding="utf-8") as file:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # Perhaps a FIFO.
+        with open(descriptor, encoding="utf-8") as file:
             text = file.read(_ACTIVE_TASK_CHARS_MAX).strip()
         found = json.loads(text).get("task_id") if text.startswith("{") else text
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     is_name = isinstance(found, str) and found.isprintable() and len(found) <= TASK_ID_CHARS_MAX
     return found or None if is_name else None

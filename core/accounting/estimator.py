@@ -12,6 +12,7 @@ from core.events import Json
 ESTIMATOR = "utf16/4"  # The name of this estimate, as snapshots carry it.
 UNITS_PER_TOKEN = 4
 BYTES_PER_TOKEN = 4
+TOKENS_MAX = 2**53  # A sum above it says no more than this; every JSON reader holds it exactly.
 SAFE_INTEGER = 2**53  # Above it JavaScript holds a rounded number.
 
 _SURROGATE = "[\ud800-\udfff]"

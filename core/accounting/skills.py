@@ -12,6 +12,7 @@ from typing import NamedTuple
 from core.events import Json
 
 SKILL_FILE = "SKILL.md"
+NAME_CHARS_MAX = 200
 FRONT_MATTER_BYTES_MAX = 65_536  # A name further down in the file is not looked for.
 BRACKETS_MAX = 200  # YAML nested deeper than any real front matter takes seconds to parse.
 INPUT_KEYS = ("skill", "command", "skill_name", "name")  # Spellings of a Skill call's input.
@@ -49,15 +50,16 @@ def skill_key(name: str) -> str:
 
 
 def skill_name_of_input(value: Json) -> str | None:
-    """Give the canonical name that a Skill call's input asks for; None when it names none."""
-    if isinstance(value, str):
-        return canonical(value) or None
+    """Give the canonical name that a Skill call's input asks for; None when it names none.
+
+    It is kept, so what cannot be a name (too long, several lines) is not taken for one.
+    """
     if not isinstance(value, dict):
         return None
     for key in INPUT_KEYS:
         name = value.get(key)
-        if isinstance(name, str) and canonical(name):
-            return canonical(name)
+        if isinstance(name, str) and (found := canonical(name)):
+            return found if len(found) <= NAME_CHARS_MAX and found.isprintable() else None
     return None
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from core.accounting.estimator import ESTIMATOR
+from core.accounting.estimator import ESTIMATOR, TOKENS_MAX
 from core.accounting.kinds import KINDS
 
 
@@ -89,7 +89,7 @@ def to_json(snapshot: Snapshot) -> dict[str, Any]:
     if snapshot.window is not None:
         data["window"] = snapshot.window._asdict()
     if snapshot.reconciliation is not None:
-        data["reconciliation"] = snapshot.reconciliation._asdict()
+        data["reconciliation"] = _present(snapshot.reconciliation)
     return data
 
 
@@ -114,7 +114,11 @@ def from_json(data: dict[str, Any]) -> Snapshot:
 
 
 def _present(record: NamedTuple) -> dict[str, Any]:
-    return {name: value for name, value in record._asdict().items() if value is not None}
+    return {
+        name: min(value, TOKENS_MAX) if type(value) is int else value
+        for name, value in record._asdict().items()
+        if value is not None
+    }
 
 
 def _entry_json(entry: Entry) -> dict[str, Any]:

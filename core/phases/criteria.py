@@ -100,6 +100,13 @@ def check(criterion: Criterion, files: Files, opened: frozenset[str]) -> Criteri
     return CriterionState(criterion.id, criterion.kind, *outcome)
 
 
+def not_finished(criterion: Criterion) -> CriterionState:
+    """Say of a criterion that the time of this stop was over before it was checked."""
+    what = wanted(criterion)
+    why = "not finished: the checks of this stop took too long"
+    return CriterionState(criterion.id, criterion.kind, ERROR, what, why, "Stop again.")
+
+
 def wanted(criterion: Criterion) -> str:
     """Say in one line what a criterion waits for."""
     kind, want = _compiled(criterion)

@@ -100,11 +100,16 @@ def _not_driven(cursor: c.Cursor, event: e.TurnEnd) -> tuple[list[f.Fact], d.Ver
 def _walk(
     stop: Stop, outcomes: Sequence[Sequence[CriterionState]]
 ) -> tuple[list[Phase], list[Gap], list[f.Fact]]:
-    """Close every phase whose own evidence is complete; give the gaps of the first other one."""
+    """Close every phase whose own evidence is complete; give the gaps of the first other one.
+
+    A phase that asks for no evidence closes only once its task was put before the agent.
+    """
     closed: list[Phase] = []
     for offset, states in enumerate(outcomes):
         index = stop.cursor.index + offset
         phase = stop.plan.phases[index]
+        if closed and not phase.criteria and not phase.required_skills:
+            break
         gaps = gaps_of(phase, states, stop.cursor.evidence(index))
         if gaps:
             record = f.ChecksRecorded(phase.id, [[s.id, s.state, s.why] for s in states])
@@ -186,15 +191,24 @@ def _near_cap(stop: Stop, index: int, facts: list[f.Fact]) -> d.Flag:
     return d.Flag("host_cap_near", *wording.host_cap_flag(phase.id))
 
 
+# In these states an agent may neither arm anew, decline, park, resume nor cancel.
+HUMAN_ONLY = c.UNDER_WAY | {c.STATE_LOST}
+
+
+def may_act(cursor: c.Cursor, by: e.By) -> None:
+    """Refuse an agent that wants to change a plan which is under way, or was lost."""
+    if cursor.status in HUMAN_ONLY and by == "agent":
+        raise NotHuman(
+            f"an agent may not change the armed plan of task {cursor.task_id or ''}",
+            hint="Ask your user to do it in the editor or on a terminal.",
+        )
+
+
 def act(cursor: c.Cursor, event: e.Decline | e.Park | e.Resume | e.Cancel) -> f.Fact:
     """Turn an act on the plan into its fact, or refuse it and say in which state it would fit."""
     task_id = cursor.task_id or ""
     under_way = cursor.status in c.UNDER_WAY
-    if (under_way or cursor.status == c.STATE_LOST) and event.by == "agent":
-        raise NotHuman(
-            f"an agent may not change the armed plan of task {task_id}",
-            hint="Ask your user to do it in the editor or on a terminal.",
-        )
+    may_act(cursor, event.by)
     match event:
         case e.Decline(reason, by):
             _only(cursor, "decline", c.UNDER_WAY | {c.IDLE, c.OFFERED, c.DECLINED, c.STATE_LOST})

@@ -7,6 +7,7 @@ from core.phases.plan import Plan, skill_id
 
 SKILL_FILE = "SKILL.md"
 READ = "Read"
+PATH_CHARS_MAX = 4096  # No file system has longer ones; a longer text is no path.
 
 
 def read_of(name: str, arguments: Any) -> tuple[str | None, bool]:
@@ -14,7 +15,7 @@ def read_of(name: str, arguments: Any) -> tuple[str | None, bool]:
     if name != READ or not isinstance(arguments, dict):
         return None, False
     path = arguments.get("file_path")
-    if not isinstance(path, str) or not path:
+    if not isinstance(path, str) or not 0 < len(path) <= PATH_CHARS_MAX:
         return None, False
     return path, any(arguments.get(key) is not None for key in ("offset", "limit", "pages"))
 

@@ -42,7 +42,9 @@ LIMITS = (
 PHASE = (
     Field("id", "id", f"Unique name, `{ID_PATTERN}`.", required=True),
     Field("task_prompt", "text", "What to do; shown with every prompt of this phase.", ""),
-    Field("skill_injection", "skill_injection", "Skills that the phase points to."),
+    Field(
+        "skill_injection", "skill_injection", "Skills that are put before the agent with the phase."
+    ),
     Field(
         "required_skills",
         "skills",
@@ -54,8 +56,8 @@ PHASE = (
     Field("exit_criteria", "criteria", "What must be true before the phase ends.", ()),
 )
 SKILL_INJECTION = (
-    Field("dao_skills", "skills", "Skills on how to think: names, or paths to SKILL.md.", ()),
-    Field("shu_skills", "skills", "Skills on how to do it: names, or paths to SKILL.md.", ()),
+    Field("dao_skills", "skills", "General methods: names of skills, or paths to SKILL.md.", ()),
+    Field("shu_skills", "skills", "Techniques for this task: names, or paths to SKILL.md.", ()),
 )
 CRITERION_ID = Field(
     "id", "id", f"Unique name, `{ID_PATTERN}`. Default: the phase's id, a dot and the position."

@@ -8,9 +8,9 @@ from core.phases import fields, values
 from core.phases.criteria import KINDS, KINDS_BY_NAME, Kind, PlanPath, PlanPattern, SkillName
 from core.phases.display import shown
 from core.phases.places import Lines, Places, Problem, Span
-from core.phases.plan import Criterion, Limits, Phase, Plan, skill_id
+from core.phases.plan import PLAN_BYTES_MAX, Criterion, Limits, Phase, Plan, skill_id
 from core.phases.values import Faults
-from core.phases.yaml_safe import TEXT_BYTES_MAX, Items, Node, Pairs, Text, parse
+from core.phases.yaml_safe import Items, Node, Pairs, Text, parse
 
 PROBLEMS_MAX = 1000
 
@@ -45,8 +45,8 @@ def load(source: str | bytes) -> Loaded:
 
 def _decoded(source: str | bytes) -> str | Problem:
     size = len(source) if isinstance(source, bytes) else _utf8_bytes(source)
-    if size > TEXT_BYTES_MAX:
-        message = f"the plan has {size} bytes, more than {TEXT_BYTES_MAX}"
+    if size > PLAN_BYTES_MAX:
+        message = f"the plan has {size} bytes, more than {PLAN_BYTES_MAX}"
         return Problem(0, 0, 0, 0, "too_large", message, "Write a smaller plan.")
     if isinstance(source, str):
         return source.removeprefix("\ufeff")
@@ -116,11 +116,13 @@ class _Reading:
         if "required_skills" in found:
             required = self._skills(index, *found["required_skills"])
         if isinstance(node, Pairs) and not found.keys() & {"task_prompt", "exit_criteria"}:
-            message = f'phase "{phase_id}" has neither "task_prompt" nor "exit_criteria"'
+            what = f"phase {index + 1}" if phase_id is None else f'phase "{phase_id}"'
+            message = f'{what} has neither "task_prompt" nor "exit_criteria"'
             mend = "Write what to do as task_prompt, or when it ends as exit_criteria."
             self.faults.add(self.places.phase[index], "empty_phase", message, mend)
+        named = phase_id or f"phase {index + 1}"  # A plan without its id is never given out.
         return Phase(
-            phase_id,
+            named,
             self._text(found, "task_prompt"),
             dao,
             shu,
@@ -128,13 +130,13 @@ class _Reading:
             self._forbidden(found),
             self._flag(found, "carry"),
             self._flag(found, "count_subagents"),
-            self._criteria(phase_id, *found["exit_criteria"]) if "exit_criteria" in found else (),
+            self._criteria(named, *found["exit_criteria"]) if "exit_criteria" in found else (),
         )
 
-    def _phase_id(self, index: int, found: dict[str, tuple[Text, Node]]) -> str:
+    def _phase_id(self, index: int, found: dict[str, tuple[Text, Node]]) -> str | None:
         written = values.id_(self.faults, *found["id"]) if "id" in found else None
         if written is None:
-            return f"phase-{index + 1}"  # Only to name it in further faults.
+            return None
         self.places.phase[index] = written.span
         self._unique(self.phase_ids, written.text, written.span, "phase")
         return written.text
@@ -198,7 +200,7 @@ class _Reading:
         criterion_id, id_span = default_id, values.first_key(node)
         if id_pair is not None and (written := values.id_(self.faults, *id_pair)) is not None:
             criterion_id, id_span = written.text, written.span
-        self._unique(self.criterion_ids, criterion_id, id_span, "criterion")
+            self._unique(self.criterion_ids, criterion_id, id_span, "criterion")
         pair = self._kind_pair(node)
         self.places.criterion.setdefault(criterion_id, _pair_span(pair) if pair else id_span)
         if pair is None:

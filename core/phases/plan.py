@@ -6,6 +6,8 @@ form, so that a hook command parses no YAML.
 
 from typing import Any, NamedTuple
 
+PLAN_BYTES_MAX = 256 * 1024  # Of a plan file; the largest is read in a second.
+
 
 class Limits(NamedTuple):
     """How often a turn end may be blocked before the driver gives up."""

@@ -5,8 +5,9 @@ from typing import Any, TypeAlias
 from core.phases import fields
 from core.phases.criteria import KINDS, Kind
 from core.phases.fields import Field, arguments_of
+from core.phases.plan import PLAN_BYTES_MAX
 from core.phases.wording import EXAMPLE_PLAN
-from core.phases.yaml_safe import ALIASED_NODES_MAX, DEPTH_MAX, NODES_MAX, TEXT_BYTES_MAX
+from core.phases.yaml_safe import ALIASED_NODES_MAX, DEPTH_MAX, NODES_MAX
 
 Json: TypeAlias = dict[str, Any]
 
@@ -38,6 +39,44 @@ _WORDS = {
 }
 
 
+_LIFE = """\
+## Arming
+
+A plan file does nothing until it is armed in a session, by `turnkeeper arm --plan plan.yaml
+--session <id>` or by the method `turnkeeper/plan/arm`. A file with a fault is refused with all its
+faults, and nothing changes. What is armed is a frozen copy: a later edit of the file counts when
+it is armed again, which begins with the first phase. A criterion that is met already, and a skill
+that no one finds, are warnings.
+
+## At the end of a turn
+
+While a plan is armed, each prompt is answered with what the current phase asks for, and each turn
+that ends as completed is checked. A phase is closed when all its required skills were opened in it
+and all its criteria are met.
+
+- Closed, and another phase follows: `continue`; the agent goes on with the next phase at once.
+  Several phases may close at one turn end. After the last one the plan is complete.
+- Not closed: `block`; the agent is told each gap with the exact next action and how many attempts
+  are left. The next human prompt brings the correction again, once, unless the phase is closed by
+  then.
+- Not closed, and no attempt left: the plan is given up. The turn may end and nothing is blocked
+  from then on. A human's resume (`turnkeeper/plan/resume`) takes the plan up again at the same
+  phase with fresh counters; arming it again begins anew.
+
+A host that listens to only so many answers in a row (Claude Code: 8) is let go one before that;
+the plan stays armed and the next prompt goes on.
+
+Closing a phase resets the count of its attempts, not that of the whole plan. A turn that waits for
+its user, was interrupted or failed, or has tasks in the background is never blocked, nor is a
+sub-agent.
+
+## In an editor
+
+An editor that has started `turnkeeper serve` shows faults in a file named `plan.yaml` or
+`plan.yml`, or one that ends with `.plan.yaml` or `.plan.yml`, and in whatever file is armed. In an
+armed one it also shows each open gap after a block, and one hint for each phase."""
+
+
 def plan_schema() -> Json:
     """Give the JSON Schema of a plan file."""
     return {
@@ -56,11 +95,14 @@ def plan_format_markdown() -> str:
             " are taken as written: `652`, `on` and `12:30` stay texts."
         ),
         f"```yaml\n{EXAMPLE_PLAN}```",
+        _LIFE,
         "## The plan\n\n" + _table(fields.PLAN),
         "## limits\n\n" + _table(fields.LIMITS),
         "## phases\n\nEach phase has an `id`, and a `task_prompt` or `exit_criteria`.\n\n"
         + _table(fields.PHASE),
-        "## skill_injection\n\n" + _table(fields.SKILL_INJECTION),
+        "## skill_injection\n\nBoth lists are skills that are put before the agent, and by default"
+        " both must be opened. They are kept apart for the reader alone: general method (dao) and"
+        " technique for the task (shu).\n\n" + _table(fields.SKILL_INJECTION),
         "## exit_criteria\n\nEach list item is a mapping with one kind of criterion and,"
         " if it should have a name of its own, an `id`: "
         + fields.CRITERION_ID.doc[0].lower()
@@ -73,7 +115,7 @@ def plan_format_markdown() -> str:
             " the pattern has the dot."
         ),
         (
-            f"## Limits of the file\n\nUTF-8, at most {TEXT_BYTES_MAX // 1024} KiB, {NODES_MAX:,}"
+            f"## Limits of the file\n\nUTF-8, at most {PLAN_BYTES_MAX // 1024} KiB, {NODES_MAX:,}"
             f" values and {DEPTH_MAX} levels; aliases may repeat {ALIASED_NODES_MAX:,} values. One"
             " document; no tags, no merge keys, no key twice."
         ),

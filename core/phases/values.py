@@ -36,13 +36,11 @@ def mapping(
     faults: Faults, what: str, node: Node, fields: tuple[Field, ...]
 ) -> dict[str, tuple[Text, Node]]:
     """Read a mapping with these keys: key name -> (key, value); unknown and missing are faults."""
-    if not isinstance(node, Pairs):
-        example = fields[0].name
-        _wrong_type(
-            faults, what, node, "a mapping", f"Write keys below it, as in `{example}: ...`."
-        )
-        return {}
     names = [field.name for field in fields]
+    if not isinstance(node, Pairs):
+        mend = f"Write its keys one a line, each as `key: value`: {', '.join(names)}."
+        _wrong_type(faults, what, node, "a mapping of keys", mend)
+        return {}
     for key, _ in node.pairs:
         if key.text not in names:
             unknown(faults, key, "unknown_key", f'unknown key "{shown(key.text)}" in {what}', names)
@@ -133,10 +131,16 @@ def count(faults: Faults, key: Text, node: Node, low: int, high: int) -> int | N
 
 def version(faults: Faults, key: Text, node: Node) -> None:
     """Read the version of the format."""
-    if not (isinstance(node, Text) and node.plain and node.text == str(VERSION)):
-        said = f'"{shown(node.text)}"' if isinstance(node, Text) else _NAMES[type(node)]
-        message = f'"version" is {said}, which this program does not read'
-        faults.add(_value_span(key, node), "bad_version", message, f"Write `version: {VERSION}`.")
+    if not isinstance(node, Text):
+        message = f'"version" is {_NAMES[type(node)]}, not the number {VERSION}'
+    elif node.text != str(VERSION):
+        message = f'this program reads version {VERSION} of plans, not "{shown(node.text)}"'
+    elif node.plain:
+        return
+    else:
+        message = f'"version" is a text in quotes, not the number {VERSION}'
+    mend = f"Write version: {VERSION}, without quotes."
+    faults.add(_value_span(key, node), "bad_version", message, mend)
 
 
 def id_(faults: Faults, key: Text, node: Node) -> Text | None:

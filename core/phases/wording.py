@@ -147,6 +147,11 @@ def already_met(criterion_id: str) -> str:
     return f"criterion {shown(criterion_id)} is already met"
 
 
+def not_all_looked_at() -> str:
+    """Warn at arming that there was no time to see which criteria are already met."""
+    return "not every criterion was looked at: the plan has many, or they take long"
+
+
 def skill_not_found(name: str) -> str:
     """Warn at arming that nobody may be able to open a skill."""
     return f"no skill named {shown(name)} was found"

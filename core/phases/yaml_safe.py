@@ -4,6 +4,7 @@ The composer runs over parse events with a stack of its own, so that no text can
 interpreter's; aliases are counted as the nodes they stand for, so that no text can grow.
 """
 
+import re
 from typing import Any, NamedTuple, TypeAlias
 
 import yaml
@@ -11,7 +12,6 @@ import yaml
 from core.phases.display import shown
 from core.phases.places import Lines, Problem, Span
 
-TEXT_BYTES_MAX = 1024 * 1024
 DEPTH_MAX = 40
 NODES_MAX = 50_000
 ALIASED_NODES_MAX = 1000  # Nodes that aliases repeat, counted as if they were written out.
@@ -228,20 +228,18 @@ class _Composer:
         return _Stop(Problem(*self._span(event), code, message, mend))
 
     def _not_yaml(self, error: Exception, index: int) -> _Stop:
-        said = "a number or an escape is out of range"
+        why, mend = _OUT_OF_RANGE
         if isinstance(error, yaml.reader.ReaderError):
-            index, said = (
-                error.position,
-                f"the character U+{int(error.character):04X} is not allowed",
-            )
+            index = error.position
+            why = f"the character U+{int(error.character):04X} is not allowed"
+            mend = "Remove it, or write it as an escape in double quotes."
         elif isinstance(error, yaml.MarkedYAMLError):
             mark = error.problem_mark or error.context_mark
             index = mark.index if mark is not None else index
-            said = error.problem or error.context or said
+            why, mend = _plainly(error.problem or error.context or "")
         index = min(index, len(self.text))
         end = index + (self.text[index : index + 1] not in ("", "\n", "\r"))
-        mend = next((mend for part, mend in _MENDS if part in said), _MEND)
-        message = f"this is not YAML: {shown(said, 200)}"
+        message = f"this is not YAML: {why}"
         return _Stop(Problem(*self.lines.span(index, end), "not_yaml", message, mend))
 
 
@@ -250,16 +248,88 @@ def _offset(mark: Any) -> int:
     return index
 
 
-_MENDS = (
-    ("mapping values are not allowed", 'Quote the text: ": " in it would begin a mapping.'),
-    ("could not find expected ':'", "Write `key: value`, or quote a text of several lines."),
-    ("'\\t'", "Indent with spaces, not with tabs."),
-    ("cannot start any token", "Quote the text: it begins with a character of YAML's own."),
-    ("while scanning a quoted scalar", "Close the quote."),
-    ("unexpected end of stream", "Close the quote or bracket that is open here."),
-    ("unknown escape character", "Use single quotes, in which a backslash is a backslash."),
-    ("is not allowed", "Remove the character, or write it as an escape in double quotes."),
-    ("<block end>", "Align this line with the lines it belongs to."),
-    ("expected ',' or", "Close the bracket, or put a comma between the values."),
+# What PyYAML says, in plain words, and the mend; the first pattern that is found counts.
+_SAID = (
+    (r"'\\t'", "a tab stands where only spaces may", "Indent with spaces, not with tabs."),
+    (
+        "cannot start any token",
+        "a text begins with a character that YAML keeps for itself",
+        "Put the text in quotes.",
+    ),
+    (
+        "mapping values are not allowed",
+        'a ": " stands where no key can be',
+        'Quote a text that has ": " in it; align keys that belong together, each with its ":".',
+    ),
+    (
+        "could not find expected ':'",
+        'a key has no ":" behind it',
+        "Write `key: value`, or quote a text of several lines.",
+    ),
+    ("unexpected end of stream", "the file ends within quotes", "Close the quote."),
+    ("document separator", "a line `---` or `...` stands within quotes", "Close the quote."),
+    (
+        "escape",
+        "a backslash in double quotes begins no escape that YAML knows",
+        "Use single quotes, in which a backslash is a backslash.",
+    ),
+    (
+        "<block end>",
+        "this line does not fit those above it",
+        "Align the line with those it belongs to; let nothing follow a closing quote.",
+    ),
+    (
+        "expected ',' or|unclosed",
+        "a bracket is not closed, or a comma is missing",
+        "Close the bracket, or put a comma between the values.",
+    ),
+    (
+        "the node content",
+        "a value is missing, or a bracket is not closed",
+        "Write the value, or close the bracket.",
+    ),
+    (
+        "sequence entries are not allowed",
+        "a list item cannot begin here",
+        "Begin each item with `- ` on a line of its own, below its key.",
+    ),
+    (
+        "mapping keys are not allowed",
+        'a "? " cannot stand here',
+        'Write `key: value`, or quote the text if it begins with "? ".',
+    ),
+    (
+        "alphabetic or numeric",
+        "an anchor, an alias or a directive has no name",
+        "Quote the text, if &, * or % is meant as text.",
+    ),
+    (
+        "indentation indicator|a comment or a line break",
+        "something stands behind a | or >",
+        "Begin the text on the next line, indented deeper than its key.",
+    ),
+    (
+        "<document start>",
+        "something stands outside of the plan's keys",
+        "Write all keys in one mapping, and no lines with %, --- or ... .",
+    ),
+    (
+        "[tT]ag|URI|directive|a digit|incompatible|expected '[!> ]'",
+        "a tag or a directive is not well-formed",
+        "Remove it, a plan has none; or quote the text, if ! or % is meant as text.",
+    ),
 )
-_MEND = "Look at indentation, quotes and brackets here and in the line before."
+_NO_SENSE = (
+    "the text makes no sense from here on",
+    "Look at indentation, quotes and brackets here and in the line before.",
+)
+_OUT_OF_RANGE = (
+    "a number or an escape is out of range",
+    "Use single quotes, in which a backslash is a backslash.",
+)
+
+
+def _plainly(said: str) -> tuple[str, str]:
+    """Say in plain words what the parser said, and how to mend it."""
+    found = (row[1:] for row in _SAID if re.search(row[0], said))
+    return next(found, _NO_SENSE)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -11,6 +12,8 @@ from core.events import Json
 from core.runtimes.claude_code import SYNTHETIC_MODEL
 
 LINE_BYTES_MAX = 48 * 1024 * 1024  # Below the frame limit, so that every readable row can be sent.
+
+_LOOKED_AT_BYTES = 4096  # Of a file that holds no row of ours.
 
 Row: TypeAlias = dict[str, Json]
 
@@ -112,6 +115,7 @@ class _Sighting:
         "agent_id",
         "cwd",
         "foreign",
+        "has_rows",
         "is_ours",
         "main",
         "model",
@@ -122,10 +126,11 @@ class _Sighting:
 
     def __init__(self) -> None:
         self.session_id = self.cwd = self.model = self.version = self.agent_id = ""
-        self.main = self.side = self.is_ours = False
+        self.main = self.side = self.is_ours = self.has_rows = False
         self.foreign = ""
 
     def see(self, row: Row) -> None:
+        self.has_rows = True
         self.is_ours = self.is_ours or _is_ours(row)
         self.foreign = self.foreign or _foreign(row)
         if not _is_ours(row):
@@ -152,7 +157,12 @@ class _Sighting:
 
 
 def read_head(path: str) -> Head:
-    """Read as many rows as it takes to know the session; of a sub-agent's file, all."""
+    """Read as many rows as it takes to know the session; of a sub-agent's file, all.
+
+    Raises UnknownFormat when the file has no row of ours, OSError when it cannot be read.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise _unknown("is no regular file, and it would be read twice")
     seen = _Sighting()
     faults: list[Fault] = []
     for _, row in rows(path, faults):
@@ -160,10 +170,7 @@ def read_head(path: str) -> Head:
         if seen.is_complete():
             break
     if not seen.is_ours:
-        raise UnknownFormat(
-            f"{seen.foreign or 'not a session recording'}, not a Claude Code transcript",
-            hint="Give the .jsonl file of a session from the projects folder of Claude Code.",
-        )
+        raise _unknown(f"seems to be {seen.foreign}" if seen.foreign else _look_of(path, seen))
     side_only = seen.side and not seen.main
     agent_id = (seen.agent_id or _agent_of_name(path)) if side_only else ""
     own_id = agent_id or seen.session_id or os.path.splitext(os.path.basename(path))[0]
@@ -171,6 +178,40 @@ def read_head(path: str) -> Head:
     return Head(
         own_id, seen.cwd, seen.model or None, seen.version or None, side_only, parent or None
     )
+
+
+def _unknown(what: str) -> UnknownFormat:
+    return UnknownFormat(
+        f"{what}; wanted is a Claude Code transcript",
+        hint="That is the .jsonl file of a session, below ~/.claude/projects.",
+    )
+
+
+def _look_of(path: str, seen: _Sighting) -> str:
+    """Say what a file seems to be in which no row tells its format."""
+    with open(path, "rb") as file:
+        start = file.read(_LOOKED_AT_BYTES)
+    if not start.strip():
+        return "is empty"
+    if seen.has_rows:
+        return "seems to be JSON lines of another program"
+    if not _is_text(start):
+        return "seems to be a binary file"
+    if re.match(rb'\s*(\{\s*["}]|\[\s*[\[{"\d\]])', start):
+        return "seems to be JSON, but none of its lines is a whole object"
+    first = next(line for line in start.splitlines() if line.strip())
+    is_yaml = path.endswith((".yaml", ".yml")) or re.match(rb"---\s*$|[A-Za-z_]\w*:(\s|$)", first)
+    return "seems to be YAML" if is_yaml else "seems to be plain text"
+
+
+def _is_text(start: bytes) -> bool:
+    try:
+        start.decode()
+    except UnicodeDecodeError as error:
+        # The last character may have been cut through.
+        if error.start < len(start) - 3:
+            return False
+    return b"\0" not in start
 
 
 def _agent_of_name(path: str) -> str:

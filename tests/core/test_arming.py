@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.arming import PLAN_BYTES_MAX, arm_event, read_plan_file
+from core.arming import arm_event, read_plan_file
 from core.errors import PlanRefused
-from core.phases.plan import from_json
+from core.phases.plan import PLAN_BYTES_MAX, from_json
 
 PLAN = """\
 version: 1

@@ -108,6 +108,15 @@ def test_several_phases_close_at_one_stop_each_on_its_own_evidence() -> None:
     session.when(turn_end(), "out.md", "done.md").answers("block", 1)
 
 
+def test_a_phase_that_asks_for_no_evidence_closes_only_after_it_was_shown() -> None:
+    talk = tuple(Phase(name, f"Talk about {name}.") for name in ("one", "two"))
+    session = given(STARTED, arming(*talk), prompted()).when(turn_end()).answers("continue")
+
+    assert session.decided.verdict is not None
+    assert "Talk about two." in session.decided.verdict.reason
+    session.when(turn_end()).answers("allow").stands("complete")
+
+
 def test_a_skill_of_an_earlier_phase_counts_only_with_carry() -> None:
     carries = BUILD._replace(required_skills=("shape",), carry=True)
     early = f.SkillOpened("k", "shape", "call", "shape", "T1", 1, "survey")
@@ -236,9 +245,16 @@ def test_arming_anew_starts_from_nothing() -> None:
     session.when(turn_end()).answers("block", 1, left=2)
 
 
-def _arm() -> e.Arm:
+def test_an_agent_may_arm_where_no_plan_is_under_way_and_replace_none() -> None:
+    given(STARTED, f.ArmDirected("t1")).when(_arm("agent")).stands("armed")
+    for facts in (ARMED, (*ARMED, f.PlanParked("host", "T1")), (*ARMED, GIVEN_UP)):
+        with pytest.raises(NotHuman):
+            given(facts).when(_arm("agent"))
+
+
+def _arm(by: str = "host") -> e.Arm:
     fact = arming()
-    return e.Arm(fact.plan, fact.path, fact.digest, "host")
+    return e.Arm(fact.plan, fact.path, fact.digest, by)
 
 
 def test_a_host_that_goes_on_over_a_block_is_recorded_as_override() -> None:
@@ -269,6 +285,12 @@ def test_a_tool_call_of_the_main_agent_alone_resets_the_hosts_count() -> None:
     by_sub_agent = session.when(call("c", agent_id="a1"))
     by_sub_agent.when(turn_end(), host_cap=2).answers("allow", 1).flags("host_cap_near")
     session.when(call("c")).when(turn_end(), host_cap=2).answers("block", 2)
+
+
+def test_a_host_that_names_each_continuation_anew_still_counts_them() -> None:
+    session = given(ARMED).when(turn_end("t1"), host_cap=2).answers("block", 1)
+
+    session.when(turn_end("t1b"), host_cap=2).answers("allow", 1).flags("host_cap_near")
 
 
 def test_continue_counts_for_the_host_and_never_for_the_caps() -> None:

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from core import facts as f
-from core.receipts import KINDS, receipts_of, under_way
+from core.receipts import FIELDS, KINDS, receipts_of, under_way
 from tests.core.given import advanced, arming, blocked, prompted
 
 GAP = {"criterion_id": "survey.1", "locator": "out.md", "state": "unmet", "why": "words"}
@@ -55,6 +55,15 @@ def test_every_receipt_is_made_from_fields_that_its_fact_has() -> None:
     for kind in KINDS:
         assert kind.fact in get_args(f.Fact)
         assert set(kind.fields) <= set(getattr(kind.fact, "_fields", ())), kind.event
+
+
+def test_every_event_and_every_field_is_explained_once() -> None:
+    used = {name for kind in KINDS for name in (*kind.fields, *dict(kind.fixed))}
+    of_the_store = {"v", "seq", "event_id", "ts", "event", "session_id"}
+
+    assert set(FIELDS) == used | of_the_store
+    assert all(kind.doc.endswith(".") for kind in KINDS)
+    assert len({kind.event for kind in KINDS}) == len(KINDS)
 
 
 def test_receipts_tell_which_sessions_have_a_plan_under_way() -> None:

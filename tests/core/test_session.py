@@ -170,13 +170,49 @@ def test_only_an_allowed_turn_end_is_final() -> None:
     assert finals == [False, True]
 
 
-def test_the_end_of_a_closed_turn_is_driven_and_keeps_its_account() -> None:
-    session = given(ARMED).when(turn_end()).when(prompt()).when(turn_end("t1"))
+@pytest.mark.parametrize("outcome", ["completed", "awaitingUser"])
+def test_the_end_of_a_closed_turn_is_recorded_and_moves_no_plan(outcome: str) -> None:
+    session = given(ARMED).when(turn_end()).when(prompt())
+    session = session.when(turn_end("t1", outcome=outcome))
 
-    session.answers("block", 2).flags("late_turn_end")
+    session.answers("allow").flags("late_turn_end").stands("armed")
     assert session.decided.accounting == {"kept": True}
     assert turn(session).turn_id == "t2"
     assert (session.state.closed["t1"].revision, turn(session).revision) == (2, 0)
+
+
+def test_a_result_belongs_to_the_agent_that_it_names() -> None:
+    skill = call("c", "Skill", {"skill": "shape"})
+    session = given(ARMED).when(skill).when(result("c", is_error=True))
+    session = session.when(call("c", agent_id="sub")).when(result("c", agent_id="sub"))
+
+    assert session.state.cursor.opened == []
+
+
+def test_usage_of_two_turns_that_were_never_named_stays_apart() -> None:
+    first = given(STARTED).when(call("c")).when(e.Usage(100, 0)).when(e.SessionEnd())
+    again = first.when(e.SessionStart("claude_code", "/w")).when(call("d")).when(e.Usage(50, 0))
+    named = again.when(turn_end("t9"))
+
+    assert named.state.usage.turn("t9") == (50, 0, 0, 0)
+
+
+def test_sums_beyond_what_json_readers_hold_are_bounded() -> None:
+    session = given(STARTED)
+    for number in range(4):
+        session = session.when(e.Context("memory", f"notes {number}", units=2**55))
+        session = session.when(e.Usage(2**53, 0))
+    seen_now = view(account(session.state, turn(session), NOT_MEASURED))
+
+    assert seen_now.snapshot.entries["memory"].tokens == 2**53
+    assert seen_now.usage is not None
+    assert seen_now.usage.input == 2**53
+
+
+def test_what_is_too_long_for_a_path_is_not_kept() -> None:
+    session = given(STARTED).when(call("c", "Read", {"file_path": "x" * 4097}))
+
+    assert "xxxx" not in repr(session.facts)
 
 
 def test_a_name_used_again_after_a_session_end_is_a_turn_that_can_be_blocked() -> None:

@@ -7,13 +7,13 @@ import pytest
 
 from core import events as e
 from core.account import view
-from core.decided import Checks, ChecksFinished
+from core.decided import Decided
 from core.errors import Conflict, InvalidParams, UnknownSession
+from core.later import Later
 from core.phases.routing import Routing
-from core.sessions import DECISIONS_MAX, OPEN_MAX, Sessions
-from core.state import Session
+from core.sessions import DECISIONS_MAX, INLINE_S, OPEN_MAX, Sessions
 from core.store.root import ledger_path
-from core.world import World
+from core.world import Look, Looked, World
 from tests.core.given import SESSION, call, prompt, result, text, turn_end
 from tests.core.shell import (
     armed,
@@ -89,11 +89,11 @@ class Crowded(World):
         super().__init__("/nobody", {})
         self.other, self.times = other, times
 
-    def run(self, state: Session, checks: Checks) -> ChecksFinished:
+    def carry_out(self, look: Look, seconds: float) -> Looked:
         if self.times:
             self.times -= 1
             self.other.record(SESSION, call(f"c{self.times}"))
-        return super().run(state, checks)
+        return super().carry_out(look, seconds)
 
 
 def test_what_another_process_wrote_meanwhile_is_decided_on_too(root: str, workspace: Path) -> None:
@@ -120,6 +120,46 @@ def test_a_session_that_others_keep_writing_is_a_conflict_that_changes_nothing(
 
     assert other.state(SESSION).cursor.blocks == 0
     assert decision(sessions.record(SESSION, turn_end())) == "block"
+
+
+class Slowly(World):
+    """A world where nothing can be looked at in line."""
+
+    def carry_out(self, look: Look, seconds: float) -> Looked:
+        return super().carry_out(look, 0.0 if seconds == INLINE_S else seconds)
+
+
+def test_slow_checks_are_handed_out_and_decided_with_what_they_found(
+    root: str, workspace: Path
+) -> None:
+    armed(root, workspace).close()
+    sessions = Sessions(root, Slowly("/nobody", {}), Routing())
+    begin(sessions, workspace)
+    slow = sessions.end_turn(SESSION, turn_end())
+    assert isinstance(slow, Later)
+    (workspace / "out.md").write_text("x")
+
+    ended = slow.finish(slow.work())
+
+    assert isinstance(ended, Decided)
+    assert decision(ended) == "continue"
+
+
+def test_slow_checks_are_made_again_when_another_process_wrote_meanwhile(
+    root: str, workspace: Path
+) -> None:
+    other = armed(root, workspace)
+    sessions = Sessions(root, Slowly("/nobody", {}), Routing())
+    begin(sessions, workspace)
+    slow = sessions.end_turn(SESSION, turn_end())
+    assert isinstance(slow, Later)
+    looked = slow.work()
+    other.act(SESSION, e.Park("host"))
+
+    again = slow.finish(looked)
+
+    assert isinstance(again, Decided)  # A parked plan has nothing to check.
+    assert decision(again) == "allow"
 
 
 def test_nothing_of_another_session_ever_changes(root: str, workspace: Path) -> None:

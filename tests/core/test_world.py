@@ -8,7 +8,7 @@ import pytest
 from core import decided as d
 from core.phases.plan import Criterion, Phase
 from core.state import Session
-from core.world import World
+from core.world import CHECK_BUDGET_S, World
 from tests.core.given import (
     BUILD,
     STARTED,
@@ -27,7 +27,14 @@ def armed(workspace: Path, *phases: Phase, runtime: str = "claude_code") -> Sess
 
 
 def run(state: Session, **environ: str) -> d.ChecksFinished:
-    return World("/nobody", environ).run(state, d.Checks(turn_end(), state.cursor.index))
+    return look(World("/nobody", environ), state, state.cursor.index)
+
+
+def look(world: World, state: Session, phases_from: int | None) -> d.ChecksFinished:
+    checks = d.Checks(turn_end(), phases_from)
+    looked = world.carry_out(world.look_for(state, checks), CHECK_BUDGET_S)
+    assert looked.complete
+    return world.finish(state, checks, looked)
 
 
 def states(finished: d.ChecksFinished) -> list[list[str]]:
@@ -51,12 +58,23 @@ def test_it_checks_from_the_current_phase_on(tmp_path: Path) -> None:
 
 def test_it_sees_files_as_they_are_at_that_moment(tmp_path: Path) -> None:
     world, state = World("/nobody", {}), armed(tmp_path, SURVEY)
-    checks = d.Checks(turn_end(), 0)
-    assert states(world.run(state, checks)) == [["unmet"]]
+    assert states(look(world, state, 0)) == [["unmet"]]
 
     (tmp_path / "out.md").write_text("x")
 
-    assert states(world.run(state, checks)) == [["met"]]
+    assert states(look(world, state, 0)) == [["met"]]
+
+
+def test_what_the_time_is_too_short_for_is_an_error_that_says_so(tmp_path: Path) -> None:
+    (tmp_path / "out.md").write_text("x")
+    world, state = World("/nobody", {}), armed(tmp_path, SURVEY)
+
+    looked = world.carry_out(world.look_for(state, d.Checks(turn_end(), 0)), 0.0)
+
+    assert not looked.complete
+    assert [(found.state, found.why[:12]) for found in looked.outcomes[0]] == [
+        ("error", "not finished")
+    ]
 
 
 def test_what_cannot_be_checked_is_an_error_and_stops_nothing(tmp_path: Path) -> None:
@@ -66,7 +84,7 @@ def test_what_cannot_be_checked_is_an_error_and_stops_nothing(tmp_path: Path) ->
 
 
 def test_without_a_phase_to_check_nothing_is_looked_at(tmp_path: Path) -> None:
-    finished = World("/nobody", {}).run(armed(tmp_path), d.Checks(turn_end(), None))
+    finished = look(World("/nobody", {}), armed(tmp_path), None)
 
     assert finished.outcomes == ()
     assert run(fold(STARTED)).outcomes == ()

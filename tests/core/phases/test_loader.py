@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from core.phases import yaml_safe
 from core.phases.loader import PROBLEMS_MAX, load
-from core.phases.plan import Criterion, Limits, from_json, to_json
+from core.phases.plan import PLAN_BYTES_MAX, Criterion, Limits, from_json, to_json
 from core.phases.wording import EXAMPLE_PLAN
-from core.phases.yaml_safe import ALIASED_NODES_MAX, DEPTH_MAX, TEXT_BYTES_MAX
+from core.phases.yaml_safe import ALIASED_NODES_MAX, DEPTH_MAX
 
 HEAD = "version: 1\nphases:\n  - id: a\n"
 DUPLICATE = "duplicate_id"
@@ -222,6 +222,33 @@ def test_a_fault_quotes_what_it_is_about_and_says_what_was_meant() -> None:
     assert problem.mend == 'Write "artifact_exists".'
 
 
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("'1'", '"version" is a text in quotes, not the number 1'),
+        ("2", 'this program reads version 1 of plans, not "2"'),
+        ("[1]", '"version" is a list, not the number 1'),
+    ],
+)
+def test_a_wrong_version_is_told_what_to_write(written: str, message: str) -> None:
+    (problem,) = load(FULL.replace("version: 1", f"version: {written}")).problems
+
+    assert (problem.message, problem.mend) == (message, "Write version: 1, without quotes.")
+
+
+def test_no_fault_names_an_id_that_the_file_does_not_have() -> None:
+    phase = "  - id: {}\n    exit_criteria: [artifact_exists: x]\n"
+    same = load("version: 1\nphases:\n" + phase.format("a") + phase.format("a")).problems
+    bad = load("version: 1\nphases:\n" + phase.format("A!") + phase.format("phase-1")).problems
+    empty = load("version: 1\nphases:\n  - id: A!\n").problems
+
+    assert [problem.code for problem in (*same, *bad)] == ["duplicate_id", "bad_id"]
+    assert [problem.message for problem in empty] == [
+        'phase 1 has neither "task_prompt" nor "exit_criteria"',
+        '"A!" is no id',
+    ]
+
+
 def test_hostile_names_are_cleaned_before_they_are_shown() -> None:
     (problem,) = load(HEAD + '    task_prompt: x\n    "a\\u202Eb\\x1b[31m": x\n').problems
 
@@ -245,6 +272,40 @@ def test_what_is_not_yaml_is_placed_where_the_parser_stopped(
     assert found(source) == [(*place, "not_yaml")]
 
 
+@pytest.mark.parametrize(
+    ("source", "why", "mend"),
+    [
+        ("a:\n\tb: c\n", "a tab stands where only spaces may", "Indent with spaces"),
+        ("a: b: c\n", 'a ": " stands where no key can be', "Quote a text"),
+        ("a: @b\n", "a text begins with a character that YAML keeps for itself", "Put the text"),
+        ("a\nb: c\n", 'a ": " stands where no key can be', "Quote a text"),
+        ("a: b\nc\n", 'a key has no ":" behind it', "Write `key: value`"),
+        ("a: 'b\n", "the file ends within quotes", "Close the quote"),
+        ("a: 'b\n---\n", "a line `---` or `...` stands within quotes", "Close the quote"),
+        ('a: "\\d"\n', "a backslash in double quotes begins no escape", "Use single quotes"),
+        ('a: "\\xZZ"\n', "a backslash in double quotes begins no escape", "Use single quotes"),
+        ('a: "\\UFFFFFFFF"\n', "a number or an escape is out of range", "Use single quotes"),
+        ("a: b\n- c\n", "this line does not fit those above it", "Align the line"),
+        ("a: [b\n", "a bracket is not closed, or a comma is missing", "Close the bracket"),
+        ('{"a": 1,', "a value is missing, or a bracket is not closed", "Write the value"),
+        ("a: - b\n", "a list item cannot begin here", "Begin each item"),
+        ("a: ? b\n", 'a "? " cannot stand here', "Write `key: value`"),
+        ("a: & b\n", "an anchor, an alias or a directive has no name", "Quote the text"),
+        ("a: |x\n b\n", "something stands behind a | or >", "Begin the text"),
+        ("a: |0\n b\n", "something stands behind a | or >", "Begin the text"),
+        ("%FOO\na: b\n", "something stands outside of the plan's keys", "Write all keys"),
+        ("%YAML 3.0\n---\na: b\n", "a tag or a directive is not well-formed", "Remove it"),
+        ("a: !<x b\n", "a tag or a directive is not well-formed", "Remove it"),
+        ("a: \x07\n", "the character U+0007 is not allowed", "Remove it"),
+    ],
+)
+def test_what_is_not_yaml_is_said_in_plain_words(source: str, why: str, mend: str) -> None:
+    (problem,) = load(source).problems
+
+    assert problem.message.startswith(f"this is not YAML: {why}")
+    assert problem.mend.startswith(mend)
+
+
 def test_a_column_counts_code_points_and_lines_end_as_editors_say() -> None:
     assert found('version: 1\nphases: []\n"😀": "\u2028"\n"": x\n') == [
         (1, 0, 1, 6, "no_phases"),
@@ -261,8 +322,8 @@ def test_bytes_that_are_not_utf8_are_named() -> None:
 
 
 def test_the_size_limit_counts_bytes() -> None:
-    comment = "\n#" + "é" * ((TEXT_BYTES_MAX - len(FULL) - 2) // 2)
-    filled = FULL + comment + "x" * (TEXT_BYTES_MAX - len((FULL + comment).encode()))
+    comment = "\n#" + "é" * ((PLAN_BYTES_MAX - len(FULL) - 2) // 2)
+    filled = FULL + comment + "x" * (PLAN_BYTES_MAX - len((FULL + comment).encode()))
 
     assert found(filled) == []
     assert [code for *_, code in found(filled + "x")] == ["too_large"]

@@ -18,7 +18,7 @@ from core.events import (
     Usage,
 )
 from core.runtimes.claude_code import FileChange, SkillBody
-from core.runtimes.claude_file import Fault, UnknownFormat
+from core.runtimes.claude_file import LINE_BYTES_MAX, Fault, UnknownFormat
 from core.runtimes.claude_transcript import OPENING_TURN, Step, Transcript
 
 Row = dict[str, Any]
@@ -252,6 +252,20 @@ def test_unreadable_lines_are_named_and_the_rest_is_used(tmp_path: Path) -> None
     ]
 
 
+def test_a_line_over_the_limit_is_set_aside_and_the_next_one_read(tmp_path: Path) -> None:
+    path = tmp_path / "s-1.jsonl"
+    opening, closing = json.dumps(user("go")).encode() + b"\n", json.dumps(user("on")).encode()
+    for spare, lines in ((0, []), (1, [2])):
+        with open(path, "wb") as file:
+            file.write(opening)
+            file.write(b'{"type":"system"}'.ljust(LINE_BYTES_MAX - 1 + spare) + b"\n")
+            file.write(closing)
+        transcript = Transcript(str(path))
+
+        assert [prompt.text for prompt in events(transcript, Prompt)] == ["go", "on"]
+        assert [fault.line for fault in transcript.faults] == lines
+
+
 def test_rows_of_unusual_shape_are_passed_over(tmp_path: Path) -> None:
     transcript = written(
         tmp_path,
@@ -435,8 +449,12 @@ def test_the_session_starts_with_what_the_rows_say(tmp_path: Path) -> None:
         ('{"type": "session", "id": "x", "provider": "p"}', "a pi session"),
         ('{"hook_event_name": "Stop", "session_id": "x"}', "a file of hook payloads"),
         ('{"type": "system", "subtype": "init", "session_id": "x"}', "a stream-json output"),
-        ("# A plan", "not a session recording"),
-        ("", "not a session recording"),
+        ('{"event": "click", "at": 3}', "JSON lines of another program"),
+        ('{\n  "type": "user"\n}', "none of its lines is a whole object"),
+        ("version: 1\nphases:", "seems to be YAML"),
+        ("# A plan", "seems to be plain text"),
+        ("\0\1\2", "seems to be a binary file"),
+        ("", "is empty"),
     ],
 )
 def test_another_format_is_refused_by_its_name(tmp_path: Path, line: str, named: str) -> None:
