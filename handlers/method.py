@@ -18,10 +18,12 @@ class Call(Enum):
 
 
 class Method(NamedTuple):
-    """One method of ours; it is called in message order and runs to its end.
+    """One method of ours; it is called in message order, on the loop's thread.
 
     `structure` raises InvalidParams naming the wire field; it is given {} where params are absent.
-    `handle` raises a Refusal for what cannot be done; any other exception is a bug.
+    `handle` raises a Refusal for what cannot be done; any other exception is a bug. It gives the
+    answer, or a Later (core/later.py) when something slow comes first; until that is answered,
+    later messages of the same sessionId wait, and all others go on.
     """
 
     name: str

@@ -81,6 +81,7 @@ async def run(app: App, stdio: Stdio, client_process_id: int | None) -> int:
     reader = Input(sidecar.protocol.receive, ending.stop, ending.stopped)
     await open_input(loop, stdio.source, reader)
     code = await ending.code()
+    sidecar.protocol.abandon()
     _, fault = outcome(app.close)
     if fault is not None:
         log_bug("close", fault)

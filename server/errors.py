@@ -5,49 +5,14 @@ from typing import ParamSpec, TypeVar
 
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 
-from core.errors import Refusal
+from core.errors import Internal, Refusal
 from core.events import Json
+from handlers.convert import from_core, unstructure
+from handlers.wire_results import PlanProblem
 from server.log import log, place_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-INTERNAL = -32603
-
-
-class NotParsed(Refusal):
-    """A frame holds no JSON text."""
-
-    code = -32700
-    kind = "parse"
-
-
-class InvalidRequest(Refusal):
-    """The message is no JSON-RPC 2.0 message, or it comes at a time when it may not."""
-
-    code = -32600
-    kind = "invalid_request"
-
-
-class NotInitialized(Refusal):
-    """A request came before initialize."""
-
-    code = -32002
-    kind = "not_initialized"
-
-
-class MethodNotFound(Refusal):
-    """Nobody here knows this method."""
-
-    code = -32601
-    kind = "method_not_found"
-
-
-class Cancelled(Refusal):
-    """The client took the request back."""
-
-    code = -32800
-    kind = "cancelled"
 
 
 def outcome(
@@ -67,11 +32,9 @@ def error_of(fault: BaseException) -> dict[str, Json]:
     if isinstance(fault, JsonRpcException) and not isinstance(fault, JsonRpcInternalError):
         data = {"kind": "refused", "hint": "The LSP specification describes this method."}
         return {"code": fault.code, "message": fault.message, "data": data}
-    return {
-        "code": INTERNAL,
-        "message": "internal error",
-        "data": {"kind": "internal", "hint": "A bug in the server; its log names the place."},
-    }
+    return error_of(
+        Internal("internal error", hint="A bug in the server; its log names the place.")
+    )
 
 
 def log_bug(where: str, fault: BaseException) -> None:
@@ -84,5 +47,7 @@ def _data_of(refusal: Refusal) -> dict[str, Json]:
     if refusal.field is not None:
         data["field"] = refusal.field
     if refusal.problems:
-        data["problems"] = list(refusal.problems)
+        data["problems"] = [
+            unstructure(from_core(PlanProblem, problem)) for problem in refusal.problems
+        ]
     return data

@@ -122,6 +122,7 @@ def _length_after(line: bytes, length: int | None) -> int | None:
 def _checked_length(digits: bytes) -> int:
     if not digits.isdigit():
         raise BrokenStream("Content-Length is no number of bytes")
-    if len(digits.lstrip(b"0")) > len(str(LENGTH_BYTES_MAX)) or int(digits) > LENGTH_BYTES_MAX:
+    digits = digits.lstrip(b"0") or b"0"  # int() refuses a text of thousands of digits.
+    if len(digits) > len(str(LENGTH_BYTES_MAX)) or int(digits) > LENGTH_BYTES_MAX:
         raise BrokenStream(f"Content-Length is above {LENGTH_BYTES_MAX} bytes")
     return int(digits)

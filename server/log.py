@@ -1,8 +1,10 @@
 """Writes the log: ids, sizes, durations and places, never a text that somebody sent."""
 
+import errno
 import logging
 import os
 import select
+import stat
 import sys
 from typing import IO
 
@@ -11,6 +13,14 @@ NAME_CHARS_MAX = 80
 
 log = logging.getLogger("turnkeeper")
 
+# O_NONBLOCK: a FIFO without a reader must not hold us up, nor a terminal that was stopped.
+_APPEND = (
+    os.O_WRONLY
+    | os.O_APPEND
+    | os.O_CREAT
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+)
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -21,7 +31,8 @@ def start_logging(log_file: str | None) -> None:
     handler.setFormatter(_DiscreetFormatter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger("pygls").setLevel(logging.ERROR)  # Its warnings tell of usual races.
-    log.setLevel(logging.INFO)
+    # An orderly end is news for a log file, and noise on a terminal.
+    log.setLevel(logging.WARNING if log_file is None else logging.INFO)
 
 
 def place_of(fault: BaseException) -> str:
@@ -45,7 +56,11 @@ def clean(name: object) -> str:
 
 
 def _opened(path: str) -> IO[str]:
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    descriptor = os.open(path, _APPEND, 0o600)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is neither a file nor a terminal")
     return open(descriptor, "a", encoding="utf-8", errors="replace", buffering=1)
 
 

@@ -1,8 +1,7 @@
 """Looks at one JSON-RPC message before anybody knows what it is about."""
 
-from core.errors import InvalidParams, TooLarge
+from core.errors import InvalidParams, InvalidRequest, NotParsed, TooLarge
 from core.events import Json
-from server.errors import InvalidRequest, NotParsed
 from server.framing import FRAME_BYTES_MAX, Oversized
 from server.jsontext import NotJson, parse
 
@@ -20,7 +19,7 @@ def opened(frame: bytes | Oversized) -> Message:
         message = parse(frame)
     except NotJson:
         raise NotParsed(
-            "the frame holds no JSON text", hint="Send UTF-8, nested less than 1,000 deep."
+            "the frame holds no JSON text", hint="Send UTF-8, nested at most 1,000 deep."
         ) from None
     if type(message) is not dict:
         raise InvalidRequest(
@@ -34,7 +33,7 @@ def envelope_fault(message: Message) -> str:
     """What is wrong with the message as JSON-RPC 2.0; "" when nothing is."""
     if message.get("jsonrpc") != "2.0":
         return 'jsonrpc is not "2.0"'
-    if "id" in message and not _is_id(message["id"]):
+    if "id" in message and not is_id(message["id"]):
         return "id is neither a string nor an integer"
     if "method" in message:
         return "" if type(message["method"]) is str else "method is no string"
@@ -43,13 +42,13 @@ def envelope_fault(message: Message) -> str:
     return "the message has no method"
 
 
-def _is_id(value: Json) -> bool:
+def is_id(value: Json) -> bool:
     return value is None or type(value) is str or type(value) is int
 
 
 def readable_id(message: Message) -> Json:
     ident = message.get("id")
-    return ident if _is_id(ident) else None
+    return ident if is_id(ident) else None
 
 
 def params_of(message: Message) -> dict[str, Json]:

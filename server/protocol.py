@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from enum import Enum
 from typing import Any
+from urllib.parse import unquote
 
 from cattrs import Converter
 from lsprotocol import types
@@ -12,30 +13,30 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from core.errors import Refusal
-from core.events import Json
-from handlers.method import App, Call, Client, Method
-from server.errors import (
-    INTERNAL,
+from core.errors import (
     Cancelled,
+    Internal,
     InvalidRequest,
     MethodNotFound,
     NotInitialized,
-    error_of,
-    log_bug,
-    outcome,
+    Refusal,
 )
+from core.events import Json
+from handlers.method import App, Client
+from server.errors import error_of, log_bug, outcome
 from server.framing import Oversized
 from server.jsontext import dump
 from server.log import clean, log
 from server.message import (
     Message,
     envelope_fault,
+    is_id,
     opened,
     params_of,
     readable_id,
     session_of,
 )
+from server.own import OwnMessages
 from server.standard import structure
 
 PROTOCOL_VERSION = 1
@@ -97,7 +98,7 @@ class SidecarProtocol(LanguageServerProtocol):
         self._send_body = server.send
         self._life = Life.NEW
         self._opted_in = False
-        self._own = {method.name: method for method in server.app.methods}
+        self._own = OwnMessages(server.app.methods, self._conclude)
 
     def receive(self, frame: bytes | Oversized) -> None:
         """Handle one frame; whatever it holds, the process lives on and so do later frames."""
@@ -109,6 +110,10 @@ class SidecarProtocol(LanguageServerProtocol):
         """Send a notification of ours to a client that opted in; others are left alone."""
         if self._opted_in:
             self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def abandon(self) -> None:
+        """Answer no more of what a worker works for, or of what waits for that."""
+        self._own.abandon()
 
     # Messages from the client.
 
@@ -132,18 +137,12 @@ class SidecarProtocol(LanguageServerProtocol):
 
     def _request(self, message: Message) -> None:
         ident, name = message["id"], message["method"]
-        own = self._own.get(name)
-        if own is None or self._life is not Life.RUNNING:
-            _, fault = outcome(self._standard_request, ident, name, message)
-        else:
-            _, fault = outcome(self._own_request, ident, own, message)
+        if self._life is Life.RUNNING and name in self._own.methods:
+            self._own.take(message)
+            return
+        _, fault = outcome(self._standard_request, ident, name, message)
         if fault is not None:
             self._refuse(ident, fault, name)
-
-    def _own_request(self, ident: Json, own: Method, message: Message) -> None:
-        params = own.structure(params_of(message))
-        result = own.unstructure(own.handle(params, Call.REQUEST))
-        self._send({"jsonrpc": "2.0", "id": ident, "result": result})
 
     def _standard_request(self, ident: Json, name: str, message: Message) -> None:
         """Start a feature; _send_handler_result answers, or this raises."""
@@ -168,25 +167,26 @@ class SidecarProtocol(LanguageServerProtocol):
         if self._life is not Life.RUNNING:
             log.warning("dropped %s: the server is %s", clean(name), self._life.value)
             return
-        own = self._own.get(name)
-        if own is None:
-            _, fault = outcome(self._standard_notification, name, message)
-        else:
-            _, fault = outcome(self._own_notification, own, message)
+        if name in self._own.methods:
+            self._own.take(message)
+            return
+        _, fault = outcome(self._standard_notification, name, message)
         if fault is not None:
             self._report(name, message, fault)
 
-    def _own_notification(self, own: Method, message: Message) -> None:
-        if own.only_request:
-            raise InvalidRequest("an id is missing", hint="Send it as a request.")
-        own.handle(own.structure(params_of(message)), Call.NOTIFICATION)
-
     def _standard_notification(self, name: str, message: Message) -> None:
-        if self._knows(name) or name == types.CANCEL_REQUEST:
+        if name == types.CANCEL_REQUEST:
+            self._cancel(params_of(message).get("id"))
+        elif self._knows(name):
             params = self.structure_message(message).params
             contextvars.copy_context().run(self._handle_notification, name, params)
         elif not name.startswith("$/"):
             log.warning("ignored the unknown notification %s", clean(name))
+
+    def _cancel(self, ident: Json) -> None:
+        """Cancel a feature that runs; a message of ours is decided and answered all the same."""
+        if is_id(ident) and ident in self._request_futures:
+            self._handle_cancel_notification(ident)
 
     def _settle(self, message: Message) -> None:
         """Give the client's answer to whoever waits for it; also after shutdown."""
@@ -236,18 +236,40 @@ class SidecarProtocol(LanguageServerProtocol):
         self._life = Life.RUNNING
         return result
 
+    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(
+        self, params: types.DidChangeTextDocumentParams
+    ) -> Generator[Any, Any, None]:
+        """Ignore a change of a document that is not open; pygls takes it for a bug."""
+        if unquote(params.text_document.uri) in self.workspace.text_documents:
+            yield from super().lsp_text_document__did_change(params)
+        else:
+            log.debug("ignored a change of a document that is not open")
+
     @lsp_method(types.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
-        """Refuse requests from now on; what we asked the client may still be answered."""
+        """Refuse requests from now on; those that came before, and ours, may still be answered."""
         if (feature := self.fm.features.get(types.SHUTDOWN)) is not None:
             yield feature, args, None
         self._life = Life.SHUT
 
     def _announcement(self) -> Json:
-        methods = sorted(self._own)
+        methods = sorted(self._own.methods)
         return {"protocolVersion": PROTOCOL_VERSION, "methods": methods, **self._app.announced}
 
     # Answers.
+
+    def _conclude(self, message: Message, result: Json, fault: Exception | None) -> None:
+        """Answer a request of ours, or report the notification that failed."""
+        if "id" not in message:
+            if fault is not None:
+                self._report(message["method"], message, fault)
+            return
+        if fault is None:
+            answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+            _, fault = outcome(self._send, answer)
+        if fault is not None:
+            self._refuse(message["id"], fault, message["method"])
 
     def _send_handler_result(self, future: "Future[Any]", *, msg_id: Any) -> None:
         """Answer a standard request once its feature has ended."""
@@ -280,7 +302,7 @@ class SidecarProtocol(LanguageServerProtocol):
 
     def _refuse(self, ident: Json, fault: BaseException, where: str = "a message") -> None:
         error = error_of(fault)
-        if error["code"] == INTERNAL:
+        if error["code"] == Internal.code:
             log_bug(clean(where), fault)
         self._send({"jsonrpc": "2.0", "id": ident, "error": error})
 
@@ -288,7 +310,7 @@ class SidecarProtocol(LanguageServerProtocol):
         """Log a notification that failed and flag it; it cannot be answered."""
         error = error_of(fault)
         data = error["data"]
-        if error["code"] == INTERNAL:
+        if error["code"] == Internal.code:
             log_bug(clean(name), fault)
         else:
             log.warning(

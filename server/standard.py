@@ -6,9 +6,9 @@ from cattrs import Converter, transform_error
 from lsprotocol import types
 from pygls.protocol import JsonRPCNotification, JsonRPCRequestMessage
 
-from core.errors import InvalidParams, Refusal
+from core.errors import InvalidParams, InvalidRequest, Refusal
 from core.events import Json
-from server.errors import InvalidRequest, outcome
+from server.errors import outcome
 from server.log import clean
 from server.message import Message
 

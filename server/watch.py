@@ -5,15 +5,17 @@ import os
 import sys
 from collections.abc import Callable
 
+PID_MAX = 2**31 - 1  # No process of any system has a higher one.
 POLL_SECONDS = 0.4  # Where the kernel cannot tell; an exit is due within a second.
 
 
 def watch(loop: asyncio.AbstractEventLoop, pid: int, gone: Callable[[], None]) -> None:
     """Call gone once the process has ended, at once when there is none.
 
-    On Windows nothing is watched: there the end of a client closes its pipe to us.
+    A number that can name no process is not watched, and on Windows nothing is: there the end of
+    a client closes its pipe to us.
     """
-    if pid <= 0 or sys.platform == "win32":
+    if not 0 < pid <= PID_MAX or sys.platform == "win32":
         return
     if sys.platform == "linux":
         try:

@@ -15,6 +15,7 @@ from pygls.lsp.server import LanguageServer
 
 from core.errors import InvalidParams, UnknownSession
 from core.events import Json
+from core.later import Later
 from handlers.method import App, Call, Client, Method
 from server.serve import serve
 
@@ -47,6 +48,7 @@ class EchoApp:
             _method("unprintable", lambda _params, _call: {"value": object()}),
             _method("flood", lambda params, _call: "x" * params["bytes"]),
             _method("stall", _stall),
+            _method("check", self._check),
             _method("push", self._push),
             _method("ask", self._ask),
             _method("answers", lambda _params, _call: self._answers),
@@ -91,6 +93,20 @@ class EchoApp:
     def _note(self, params: Json, call: Call) -> None:
         self._seen.append(params.get("n"))
 
+    def _check(self, params: Json, call: Call) -> Later[Json]:
+        """Wait for a line through each gate (a FIFO) in turn; the answer is the last one."""
+        gate, *others = params["gates"]
+
+        def finish(word: str) -> Json | Later[Json]:
+            if word == "fail":
+                raise ValueError(SECRET)
+            if others:
+                return self._check({**params, "gates": others}, call)
+            self._seen.append(params.get("n"))
+            return {"word": word}
+
+        return Later(lambda: _word_through(gate), finish)
+
     def _push(self, params: Json, call: Call) -> None:
         assert self._client is not None
         self._client.push("turnkeeper/flag", params)
@@ -131,12 +147,29 @@ def _refuse(params: Json, call: Call) -> None:
         "turnId is no string",
         field="turnId",
         hint='Send "10", not 10.',
-        problems=({"line": 1},),
+        problems=(
+            {
+                "line": 1,
+                "column": 2,
+                "end_line": 1,
+                "end_column": 5,
+                "code": "bad_id",
+                "message": "no id",
+            },
+        ),
     )
 
 
 def _fail(params: Json, call: Call) -> None:
     raise ValueError(SECRET)
+
+
+def _word_through(gate: str) -> str:
+    with open(gate, encoding="ascii") as words:
+        word = words.readline().rstrip("\n")
+    if word == "refuse":
+        raise InvalidParams("turnId is no string", field="turnId", hint='Send "10", not 10.')
+    return word
 
 
 def _stall(params: Json, call: Call) -> None:

@@ -31,6 +31,7 @@ def cut(chunks: Iterable[bytes]) -> list[bytes | Oversized]:
         b"Content-Length: 2\n\n",
         b"Content-Length: 2\r\n\n",
         b"Content-Length: 002\r\n\r\n",
+        b"Content-Length: %b2\r\n\r\n" % (b"0" * 8000),
         b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: 2\r\n\r\n",
         b"Content-Length: 2\r\nContent-Type: application/vscode-jsonrpc\r\n\r\n",
         b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n",

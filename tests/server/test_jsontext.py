@@ -5,7 +5,7 @@ import math
 import pytest
 
 from core.events import Json
-from server.jsontext import NotJson, dump, parse
+from server.jsontext import DIGITS_MAX, NESTED_MAX, NotJson, dump, parse
 
 
 @pytest.mark.parametrize(
@@ -15,10 +15,22 @@ from server.jsontext import NotJson, dump, parse
         (b'"\\ud83d\\ude00"', "\U0001f600"),
         (b'{"id": "\\udfff", "n": 1180591620717411303424}', {"id": "\udfff", "n": 2**70}),
         (b"-1E400", -math.inf),
+        (b"9" * DIGITS_MAX, 10**DIGITS_MAX - 1),
+        (b"-1" + b"0" * DIGITS_MAX, -math.inf),
+        (b"9" * 1_000_000, math.inf),
     ],
 )
 def test_what_a_javascript_host_sends_is_read(body: bytes, value: Json) -> None:
     assert parse(body) == value
+
+
+@pytest.mark.parametrize("innermost", [b"1", b"1E400", b'"\\ud800"'])
+def test_what_is_nested_to_the_limit_is_read(innermost: bytes) -> None:
+    value = parse(b"[" * NESTED_MAX + innermost + b"]" * NESTED_MAX)
+
+    for _ in range(NESTED_MAX):
+        (value,) = value
+    assert value in (1, math.inf, "\ud800")
 
 
 @pytest.mark.parametrize(

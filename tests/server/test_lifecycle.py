@@ -1,5 +1,6 @@
 """The connection begins once, and ends in order whichever way the client goes."""
 
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.server.conftest import Start, echo_argv
-from tests.server.raw_client import INITIALIZE, RawClient, frame, notification, request
+from tests.server.raw_client import INITIALIZE, ROOT, RawClient, frame, notification, request
 
 # The promise is one second; the rest is what a busy machine adds.
 END_SECONDS = 2.0
@@ -44,6 +45,13 @@ def test_initialize_without_a_required_field_may_be_sent_again(start: Start, mis
     assert code_of(answer) == -32602
     assert answer["error"]["data"]["field"] == missing
     client.initialize()
+
+
+def test_a_client_process_that_cannot_exist_is_not_watched(start: Start) -> None:
+    client = start(f"--clientProcessId={2**31}")
+    client.initialize({**INITIALIZE, "processId": 2**31})
+
+    assert client.ask("turnkeeper/echo")["id"] == "q"
 
 
 def test_after_shutdown_only_exit_and_answers_to_us_are_taken(start: Start, closed: Path) -> None:
@@ -243,6 +251,33 @@ def test_a_closed_standard_error_keeps_the_stream_clean(closed: Path) -> None:
 
         assert client.ask("turnkeeper/print")["result"] == {"catEnded": 0}
         assert client.ask("turnkeeper/bug")["error"]["code"] == -32603
+
+
+@pytest.mark.parametrize("closing", ["<&-", ">&-", "<&- >&-"])
+def test_without_a_standard_stream_it_says_so_in_one_line(closed: Path, closing: str) -> None:
+    argv = ["sh", "-c", f'exec "$@" {closing}', "sh", *echo_argv(closed)]
+
+    ended = subprocess.run(argv, cwd=ROOT, stderr=subprocess.PIPE, timeout=20)
+
+    assert ended.returncode == 1
+    assert ended.stderr == b"turnkeeper: it needs an open standard input and output\n"
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_log_to_a_fifo_is_refused_in_one_line(closed: Path, tmp_path: Path, read: bool) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK) if read else None
+
+    ended = subprocess.run(
+        echo_argv(closed, "--log-file", str(fifo)), cwd=ROOT, capture_output=True, timeout=20
+    )
+
+    if reader is not None:
+        os.close(reader)
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert ended.stderr.startswith(b"turnkeeper: cannot open the log file: ")
+    assert ended.stderr.count(b"\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,10 @@ from tests.server.echo_app import SECRET
 from tests.server.raw_client import RawClient, frame, notification, request
 
 POSITION = {"textDocument": {"uri": "file:///a"}, "position": {"line": 0, "character": 0}}
+NOT_OPEN = {
+    "textDocument": {"uri": "file:///never%20opened", "version": 1},
+    "contentChanges": [{"text": ""}],
+}
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +115,16 @@ def test_a_refusal_keeps_its_code_field_hint_and_problems(server: RawClient) -> 
             "kind": "invalid",
             "field": "turnId",
             "hint": 'Send "10", not 10.',
-            "problems": [{"line": 1}],
+            "problems": [
+                {
+                    "line": 1,
+                    "column": 2,
+                    "endLine": 1,
+                    "endColumn": 5,
+                    "code": "bad_id",
+                    "message": "no id",
+                }
+            ],
         },
     }
 
@@ -177,6 +190,14 @@ def test_half_a_surrogate_pair_is_taken_and_replaced_in_the_answer(server: RawCl
     assert server.receive()["result"]["params"] == {"t": "a\ufffd"}
 
 
+def test_a_number_of_five_thousand_digits_is_infinite_as_in_javascript(server: RawClient) -> None:
+    server.send(
+        b'{"jsonrpc":"2.0","id":1,"method":"turnkeeper/note","params":{"n":%b}}' % (b"9" * 5000)
+    )
+
+    assert server.receive() == {"jsonrpc": "2.0", "id": 1, "result": None}
+
+
 def test_bad_notifications_are_flagged_and_never_answered(server: RawClient) -> None:
     server.send(
         notification("turnkeeper/bug", {"sessionId": "s"}),
@@ -189,6 +210,10 @@ def test_bad_notifications_are_flagged_and_never_answered(server: RawClient) -> 
         notification("turnkeeper/unknown"),
         notification("$/unknown", {}),
         notification("$/cancelRequest", {"id": "none"}),
+        notification("$/cancelRequest", {"id": [1]}),
+        notification("$/cancelRequest"),
+        notification("textDocument/didChange", NOT_OPEN),
+        notification("textDocument/didClose", NOT_OPEN),
         {"jsonrpc": "2.0", "id": "nobody's", "result": None},
         {"jsonrpc": "2.0", "id": "nobody's", "error": 5},
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from server.watch import watch
+from server.watch import PID_MAX, watch
 
 LIMIT_SECONDS = 10
 
@@ -38,6 +38,7 @@ async def test_without_process_descriptors_the_process_is_polled(
 async def test_a_pid_that_names_no_single_process_is_not_watched() -> None:
     watch(asyncio.get_running_loop(), 0, pytest.fail)
     watch(asyncio.get_running_loop(), -1, pytest.fail)
+    watch(asyncio.get_running_loop(), PID_MAX + 1, pytest.fail)
 
 
 def _forbidden(pid: int) -> int:
