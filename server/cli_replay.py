@@ -3,11 +3,26 @@
 What they need is imported when they run: every other command starts without it.
 """
 
+from typing import Any
+
 import click
 
-_FILE = click.Path(exists=True, dir_okay=False)
+
+class _File(click.Path):
+    """A file that is there; stdin is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "-":
+            self.fail("it is read more than once, so save stdin to a file first.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_FILE = _File(exists=True, dir_okay=False)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for programs.")
-_EXIT_CODES = "Exit codes: 0 done, 1 the server failed, 2 a file or plan that cannot be used."
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 the server failed, 2 a file, folder or plan that cannot be used,"
+    " 130 Ctrl-C."
+)
 
 
 @click.command(epilog=_EXIT_CODES)
@@ -18,7 +33,12 @@ _EXIT_CODES = "Exit codes: 0 done, 1 the server failed, 2 a file or plan that ca
     type=click.Path(exists=True, file_okay=False),
     help="Folder as it was before the session; it is copied, never written.",
 )
-@click.option("--state", type=click.Path(file_okay=False), help="Keep the state in this folder.")
+@click.option(
+    "--state",
+    type=click.Path(file_okay=False),
+    help="Keep the state in this folder: a new one, an empty one, which becomes yours alone"
+    " (mode 0700), or one that keeps the state of other sessions.",
+)
 @_JSON
 def replay(
     file: str, plan: str | None, workspace: str | None, state: str | None, as_json: bool

@@ -64,8 +64,13 @@ class Sidecar:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
+        # Whoever breaks off does not wait for an answer.
+        if error_type is None or issubclass(error_type, Exception):
+            self.close()
+        else:
+            self._process.terminate()
+            self._reap()
 
     def initialize(self, workspace: str, locale: str | None = None) -> Json:
         """Say who we are and opt in; give the server's own words about itself."""
@@ -84,12 +89,12 @@ class Sidecar:
         self._send({"method": "initialized", "params": {}}, "initialized")
         return answer
 
-    def request(self, method: str, params: Json) -> Json:
+    def request(self, method: str, params: Json, seconds_max: float = ANSWER_SECONDS_MAX) -> Json:
         """Give the result; raise Refused for an error answer and ChildFailed without one."""
         self._next_id += 1
         self._send({"id": self._next_id, "method": method, "params": params}, method)
         while True:
-            message = self._receive(method)
+            message = self._receive(method, seconds_max)
             if "method" in message:
                 self._answer(message)
             elif message.get("id") in (self._next_id, None):
@@ -104,16 +109,21 @@ class Sidecar:
     def close(self) -> None:
         """Shut the process down as the protocol says; kill it if it does not go."""
         try:
-            self.request("shutdown", None)
+            self.request("shutdown", None, LEAVE_SECONDS_MAX)
             self._send({"method": "exit"}, "exit")
-            self._process.wait(LEAVE_SECONDS_MAX)
-        except (ChildFailed, Refused, subprocess.TimeoutExpired):
+        except (ChildFailed, Refused):
             self._process.kill()
         finally:
+            self._reap()
+
+    def _reap(self) -> None:
+        try:
+            self._process.wait(LEAVE_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-            with suppress(OSError):  # What was not written has no reader any more.
-                self._input.close()
+        with suppress(OSError):  # What was not written has no reader any more.
+            self._input.close()
 
     def _send(self, message: Json, about: str) -> None:
         body = _encode(message)
@@ -123,12 +133,12 @@ class Sidecar:
         except (BrokenPipeError, ValueError):
             raise self._failure(about) from None
 
-    def _receive(self, method: str) -> Json:
+    def _receive(self, method: str, seconds_max: float) -> Json:
         try:
-            message = self._messages.get(timeout=ANSWER_SECONDS_MAX)
+            message = self._messages.get(timeout=seconds_max)
         except queue.Empty:
             raise ChildFailed(
-                f"turnkeeper serve gave no answer to {method} in {ANSWER_SECONDS_MAX} s"
+                f"turnkeeper serve gave no answer to {method} in {seconds_max:g} s"
             ) from None
         if message is None:
             raise self._failure(method)
@@ -161,7 +171,9 @@ class Sidecar:
 
 def _encode(message: Json) -> bytes:
     try:
-        return json.dumps({"jsonrpc": "2.0", **message}, allow_nan=False).encode()
+        # Not escaped: a row that may be read must fit into a frame that may be sent.
+        text = json.dumps({"jsonrpc": "2.0", **message}, allow_nan=False, ensure_ascii=False)
+        return text.encode()
     except (RecursionError, ValueError):
         raise Refused(0, "cannot be written as JSON", None) from None
 

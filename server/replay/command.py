@@ -1,57 +1,60 @@
 """What the commands replay and demo print, and the exit codes they give."""
 
 import os
+import shutil
+import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 import click
 import orjson
-from rich.console import Console
-from rich.progress import Progress
 
 from core.errors import PlanRefused
 from core.phases.display import shown
 from core.runtimes.claude_file import UnknownFormat
 from server.demo import figures, run_demo
+from server.replay.kept import StateInTheWay
+from server.replay.report import Report
 from server.replay.run import replay
-from server.replay.show import show
+from server.replay.show import picture_of
 
-DONE, WRONG_INPUT = 0, 2
-LONG_SECONDS = 1.0  # A replay that takes longer shows its progress.
+DONE, FAILED, WRONG_INPUT = 0, 1, 2
+LONG_SECONDS = 0.5  # A replay that takes longer shows its progress.
+PROGRESS_SECONDS = 0.1
+PROGRESS_CELLS = 40
 
 
 def replay_command(
     file: str, plan: str | None, workspace: str | None, state: str | None, as_json: bool
 ) -> int:
-    """Replay and print; 0 done, 2 for a file or a plan that cannot be used, named on stderr."""
+    """Replay and print; 0 done, 2 for a file, folder or plan that cannot be used, on stderr."""
     progress = _LateProgress()
     try:
         report = replay(file, plan, workspace, state, progress.update)
-    except (UnknownFormat, OSError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        click.echo(f"turnkeeper: {shown(file)}: {why}", err=True)
-        return WRONG_INPUT
+    except UnknownFormat as unknown:
+        return _refuse(f"{shown(file)} {unknown.message}. {unknown.hint}")
+    except StateInTheWay as refused:
+        return _refuse(f"{shown(refused.message, 500)}; {refused.hint}.")
     except PlanRefused as refused:
-        for line in _faults(plan or "", refused):
-            click.echo(f"turnkeeper: {line}", err=True)
-        return WRONG_INPUT
+        return _refuse(*_faults(plan or "", refused))
+    except OSError as error:
+        return _refuse(f"{shown(os.fsdecode(error.filename or file))}: {error.strerror}")
     finally:
         progress.close()
-    if as_json:
-        _print_json(report.to_json())
-    else:
-        show(report, Console(highlight=False))
-    return DONE
+    return _print(report, report.to_json() if as_json else None)
 
 
 def demo_command(as_json: bool) -> int:
     """Run the demo and print it; 0 done."""
     report = run_demo()
-    if as_json:
-        _print_json(figures(report))
-    else:
-        show(report, Console(highlight=False))
-    return DONE
+    return _print(report, figures(report) if as_json else None)
+
+
+def _refuse(*lines: str) -> int:
+    for line in lines:
+        click.echo(f"turnkeeper: {line}", err=True)
+    return WRONG_INPUT
 
 
 def _faults(plan: str, refused: PlanRefused) -> list[str]:
@@ -66,27 +69,56 @@ def _faults(plan: str, refused: PlanRefused) -> list[str]:
     ]
 
 
-def _print_json(value: Any) -> None:
-    click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
+def _print(report: Report, figures: Any) -> int:
+    """Print the figures as JSON, or without them the report for people."""
+    if figures is not None:
+        return _write(orjson.dumps(figures, option=orjson.OPT_INDENT_2) + b"\n")
+    # A terminal that cannot show a character gets a question mark.
+    return _write(picture_of(report).encode(sys.stdout.encoding, "replace"))
+
+
+def _write(data: bytes) -> int:
+    """Write to stdout; a reader that has seen enough is no failure."""
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+    except OSError as error:
+        # Python would try again on leaving, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return DONE
+        click.echo(f"turnkeeper: cannot write the output: {error.strerror}", err=True)
+        return FAILED
+    return DONE
 
 
 class _LateProgress:
-    """A progress bar on stderr that appears only on a terminal and when it takes long."""
+    """A bar on stderr that appears only on a terminal and when it takes long.
+
+    It never hides the cursor and has no thread, so that a signal at any moment leaves a line of
+    text at the worst.
+    """
 
     def __init__(self) -> None:
-        self._begin = time.monotonic()
-        self._console = Console(stderr=True)
-        self._bar: Progress | None = None
+        self._next = time.monotonic() + LONG_SECONDS if sys.stderr.isatty() else float("inf")
+        self._columns = shutil.get_terminal_size().columns - 1  # A full line would wrap.
+        self._shown = 0  # Columns that are taken.
 
     def update(self, done: int, total: int) -> None:
-        if self._bar is None:
-            if not self._console.is_terminal or time.monotonic() - self._begin < LONG_SECONDS:
-                return
-            self._bar = Progress(console=self._console, transient=True)
-            self._bar.add_task("replaying", total=total)
-            self._bar.start()
-        self._bar.update(self._bar.task_ids[0], completed=done)
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + PROGRESS_SECONDS
+        cells = PROGRESS_CELLS * done // total if total else 0
+        bar = f"[{'#' * cells:.<{PROGRESS_CELLS}}] {done / total:4.0%}" if total else "reading"
+        self._draw(f"replaying {bar}"[: self._columns])
 
     def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._shown:
+            self._draw("")
+            self._draw("")
+
+    def _draw(self, line: str) -> None:
+        with suppress(OSError):  # A terminal that has gone needs no bar.
+            click.echo(f"\r{line:<{self._shown}}", nl=False, err=True)
+        self._shown = len(line)

@@ -11,6 +11,8 @@ from core.runtimes.claude_code import RUNTIME, FileChange, SkillBody
 from core.runtimes.claude_file import Fault
 from core.runtimes.claude_transcript import Step, Transcript
 from server.replay.client import ChildFailed, Refused, Sidecar
+from server.replay.interrupts import Interrupts
+from server.replay.kept import check_state
 from server.replay.messages import message_of
 from server.replay.report import Report, Stop
 from server.replay.scratch import Copied, Scratch
@@ -21,7 +23,7 @@ RECEIPTS_PER_PAGE = 1_000
 # What decides for a user's own sessions must not reach into a replay.
 _OURS = ("TURNKEEPER_", "PHASE_", "TOOL_RECEIPTS_", "CONTEXT_INFRA_", "CLAUDE_", "XDG_")
 
-Progress = Callable[[int, int], None]  # Steps played, and steps in all.
+Progress = Callable[[int, int], None]  # Steps played, and steps in all; 0 while that is unknown.
 
 
 def replay(
@@ -34,33 +36,38 @@ def replay(
     """Replay a Claude Code transcript and report what the server said to it.
 
     `plan` is armed once the session has started; `workspace` gives the files as they were before
-    it; `state` is a folder that keeps the state root. All else is temporary and removed. Raises
-    UnknownFormat, PlanRefused, ChildFailed, or OSError for a file that cannot be read.
+    it; `state` is a folder that keeps the state root. All else is temporary and removed, also when
+    a signal ends this. Raises UnknownFormat, StateInTheWay, PlanRefused, ChildFailed, or OSError
+    for a file that cannot be read.
     """
     transcript = Transcript(file)
-    with Scratch(transcript.head.cwd) as scratch:
-        copied = Copied() if workspace is None else scratch.copy_from(workspace)
-        total = _prepare(transcript, scratch)
-        with Sidecar(scratch.root, _environment(scratch, state)) as sidecar:
+    if state is not None:
+        check_state(state, transcript.head.session_id)
+    with Interrupts() as interrupts, Scratch(transcript.head.cwd) as scratch:
+        with interrupts.heard():
+            copied = Copied() if workspace is None else scratch.copy_from(workspace)
+            total = _prepare(transcript, scratch, progress or _silent)
+        with Sidecar(scratch.root, _environment(scratch, state)) as sidecar, interrupts.heard():
             sidecar.initialize(scratch.workspace)
             player = _Player(transcript, scratch, sidecar, plan)
-            for done, step in enumerate(transcript.steps(), start=1):
-                player.play(step)
-                if progress is not None:
-                    progress(done, total)
+            player.play_all(total, progress or _silent)
         player.report.not_copied = copied.left_out
-        player.report.unreadable = list(transcript.faults)
         return player.report
 
 
-def _prepare(transcript: Transcript, scratch: Scratch) -> int:
+def _prepare(transcript: Transcript, scratch: Scratch, progress: Progress) -> int:
     """Lay out the skills that the recording carries; give the number of steps."""
     total = 0
     for step in transcript.steps():
         total += 1
+        progress(total, 0)
         if isinstance(step.event, SkillBody):
             scratch.keep_skill(step.event)
     return total
+
+
+def _silent(_done: int, _total: int) -> None:
+    pass
 
 
 def _environment(scratch: Scratch, state: str | None) -> dict[str, str]:
@@ -83,11 +90,19 @@ class _Player:
     ) -> None:
         head = transcript.head
         self.report = Report(head.session_id, RUNTIME, head.version)
+        self._transcript = transcript
         self._scratch = scratch
         self._sidecar = sidecar
         self._plan = plan
 
-    def play(self, step: Step) -> None:
+    def play_all(self, total: int, progress: Progress) -> None:
+        """Play the whole recording."""
+        for done, step in enumerate(self._transcript.steps(), start=1):
+            self._play(step)
+            progress(done, total)
+        self.report.unreadable = list(self._transcript.faults)
+
+    def _play(self, step: Step) -> None:
         """Do what the step says; what the server refuses is noted with its line."""
         event = step.event
         match event:

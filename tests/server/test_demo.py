@@ -1,13 +1,14 @@
 """The demo shows the job: a block, an advance, a completed plan."""
 
 import io
+import re
 
 import pytest
 from rich.console import Console
 
 from server.demo import figures, run_demo
-from server.replay.report import Report
-from server.replay.show import show
+from server.replay.report import Report, Stop
+from server.replay.show import console, show
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +81,71 @@ def test_colours_are_for_terminals_that_want_them(
     monkeypatch.setenv("NO_COLOR", "1")
 
     assert "\x1b[32m" not in printed(report, terminal=True)
+
+
+def test_each_share_is_a_part_of_the_total_that_is_told(report: Report) -> None:
+    told = printed(report, terminal=False)
+
+    assert "of 22,797 tokens that the last request sent" in told
+    for turn in report.turns.values():
+        sent = turn.accounting["snapshot"]["reconciliation"]["input"]
+        for row in turn.accounting["rows"]:
+            assert row["share"] == round(row["tokens"] / sent, 4)
+            written = re.search(rf"{row['label']} +{row['tokens']:,} +(\S+)", told)
+            assert written is not None
+            assert written[1] == (">99%" if row["share"] > 0.5 else "<1%")
+
+
+@pytest.mark.parametrize("columns", [40, 99, 100])
+def test_rows_and_bars_fit_into_the_terminal(report: Report, columns: int) -> None:
+    lines = printed(report, terminal=False, columns=columns).splitlines()
+    bars = [line for line in lines if line.endswith("----")]
+    rows = [line for line in lines if re.match(r"  [trkm-] \w", line)]
+
+    assert [len(bar) for bar in bars] == [100 if columns == 100 else 10] * 2
+    assert len(rows) == 8
+    assert max(map(len, rows)) <= columns
+    assert any(row.endswith("…") for row in rows)
+
+
+def test_the_width_is_as_told_also_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "64")
+
+    assert console(io.StringIO()).width == 64
+
+
+def test_without_colours_there_is_no_style_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+    assert console(io.StringIO()).color_system is None
+
+
+def test_words_stand_where_the_protocol_has_codes() -> None:
+    offer = {"id": "1", "kind": "arm_directive", "text": "one\ntwo"}
+    snapshot = {"unknown": [{"kind": "tools", "name": "t-1", "reason": "orphan_result"}]}
+    flag = {"code": "late_turn_end", "message": "the turn is closed", "hint": "Open another."}
+    verdict = {"decision": "allow", "phase": None, "gaps": [], "flags": [flag]}
+    told = Report("0123456789abcdef0123456789", "claude_code", None)
+    told.plan_state = {
+        "taskId": "session-0123456789abcdef01234567",
+        "phaseCount": 1,
+        "state": "armed",
+    }
+    for name, recorded in (("a", ""), ("b", "ended")):
+        told.turn(name).injections.append(offer)
+        accounting = {"rows": [], "snapshot": snapshot}
+        told.turn(name).stops.append(Stop(7, recorded, {**verdict, "accounting": accounting}))
+
+    shown = printed(told, terminal=False)
+
+    assert "Plan of this session: 1 phase\n" in shown
+    assert "turn ends at line 7 (the recording shows no stop here): ALLOW" in shown
+    assert "stop at line 7 (allowed in the recording): ALLOW" in shown
+    assert "not counted: Tools, call t-1: a result without its call" in shown
+    assert "warning: the turn is closed\n       next: Open another." in shown
+    assert shown.count("the sidecar offers this for long prompts while no plan is armed") == 1
+    assert not re.search("arm_directive|orphan_result|late_turn_end", shown)
 
 
 def test_names_are_cleaned_before_they_are_shown(report: Report) -> None:

@@ -1,9 +1,12 @@
 """Replays of small recorded sessions through a real server process."""
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,9 @@ from core.events import ToolCall
 from core.runtimes.claude_code import FileChange, SkillBody
 from server.child import turnkeeper_argv
 from server.replay.client import ChildFailed, Refused, Sidecar
+from server.replay.interrupts import Interrupts
 from server.replay.messages import message_of
-from server.replay.scratch import FILE_BYTES_MAX, Scratch
+from server.replay.scratch import DEPTH_MAX, FILE_BYTES_MAX, PLAYED_CHARS_MAX, Scratch
 
 CWD = "/repo"
 BASE = {"sessionId": "s-1", "cwd": CWD, "version": "2.1.332", "isSidechain": False}
@@ -92,6 +96,17 @@ def turnkeeper(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def written_to(output: int, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        turnkeeper_argv("replay", *args),
+        env=environment(folder),
+        stdout=output,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+
+
 def replayed(folder: Path, *args: str) -> Any:
     done = turnkeeper(folder, "--json", *args)
     assert (done.returncode, done.stderr) == (0, "")
@@ -142,6 +157,16 @@ def test_another_format_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     assert "Codex rollout" in done.stderr
 
 
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    for path, told in ((str(tmp_path / "pipe"), "no regular file"), ("-", "save stdin to a file")):
+        done = turnkeeper(tmp_path, path)
+
+        assert (done.returncode, done.stdout) == (2, "")
+        assert told in done.stderr
+
+
 def test_a_faulty_plan_is_refused_with_its_place(tmp_path: Path) -> None:
     plan = plan_file(tmp_path, PLAN.replace("artifact_contains", "artifact_sings"))
 
@@ -185,7 +210,36 @@ def test_the_state_is_kept_only_where_it_was_asked_for(tmp_path: Path) -> None:
     assert list((tmp_path / "scratches").iterdir()) == []
 
 
-def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_second_replay_is_not_mixed_into_the_state_of_the_first(tmp_path: Path) -> None:
+    path, state = recorded(tmp_path, *SESSION), tmp_path / "kept"
+    replayed(tmp_path, path, "--state", str(state))
+    before = {found: found.stat().st_mtime_ns for found in state.rglob("*")}
+
+    done = turnkeeper(tmp_path, path, "--state", str(state))
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("holds session s-1 already; name a new or an empty folder.\n")
+    assert {found: found.stat().st_mtime_ns for found in state.rglob("*")} == before
+
+    other = recorded(tmp_path, *({**row, "sessionId": "s-2"} for row in SESSION))
+    assert replayed(tmp_path, other, "--state", str(state))["sessionId"] == "s-2"
+
+
+def test_a_folder_of_something_else_stays_as_it_was(tmp_path: Path) -> None:
+    state = tmp_path / "project"
+    (state / "sessions").mkdir(parents=True)
+    (state / "sessions" / "login.py").write_text("", encoding="utf-8")
+    state.chmod(0o755)
+
+    done = turnkeeper(tmp_path, recorded(tmp_path, *SESSION), "--state", str(state))
+
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "holds something else" in done.stderr
+    assert (os.listdir(state), state.stat().st_mode & 0o777) == (["sessions"], 0o755)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: int, code: int) -> None:
     turns = [(user(f"go {n}", uuid=f"u-{n}"), *SESSION[1:]) for n in range(2_000)]
     path = recorded(tmp_path, *(row for turn in turns for row in turn))
     process = subprocess.Popen(
@@ -195,11 +249,90 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path: Path) -> None:
     while not any(scratches.glob("*/state/*")):
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.02)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii").split()
 
+    process.send_signal(number)
+
+    assert process.wait(30) == code
+    assert list(scratches.iterdir()) == []
+    assert children
+    assert [child for child in children if Path("/proc", child).exists()] == []
+
+
+def test_a_signal_between_two_sections_is_held_until_the_next() -> None:
+    seen: list[str] = []
+
+    def work() -> None:
+        with Interrupts() as interrupts:
+            with interrupts.heard():
+                seen.append("first")
+            signal.raise_signal(signal.SIGINT)
+            seen.append("between")
+            with interrupts.heard():
+                seen.append("second")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert seen == ["first", "between"]
+
+
+def test_a_signal_during_the_last_clean_up_is_raised_after_it() -> None:
+    seen: list[str] = []
+
+    def work() -> None:
+        with Interrupts():
+            signal.raise_signal(signal.SIGTERM)
+            seen.append("cleaned up")
+
+    with pytest.raises(SystemExit) as ending:
+        work()
+    assert seen == ["cleaned up"]
+    assert ending.value.code == 128 + signal.SIGTERM
+
+
+def test_a_long_replay_shows_its_progress_on_a_terminal_and_takes_it_away(tmp_path: Path) -> None:
+    turns = [(user(f"go {n}", uuid=f"u-{n}"), *SESSION[1:]) for n in range(2_000)]
+    path = recorded(tmp_path, *(row for turn in turns for row in turn))
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        turnkeeper_argv("replay", path),
+        env={**environment(tmp_path), "COLUMNS": "80"},
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    told = b""
+    while b"] " not in told:
+        told += os.read(ours, 1024)
     process.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):  # So a terminal says that nobody writes to it any more.
+        while part := os.read(ours, 1024):
+            told += part
+    os.close(ours)
 
     assert process.wait(30) == 130
-    assert list(scratches.iterdir()) == []
+    assert told.startswith(b"\rreplaying ")
+    assert re.search(rb"\r +\r\s*\Z", told)
+    assert b"\x1b" not in told
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
+    path = recorded(tmp_path, *SESSION)
+    reads, writes = os.pipe()
+    os.close(reads)
+
+    done = written_to(writes, tmp_path, path)
+    os.close(writes)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_full_disk_under_the_output_is_told(tmp_path: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = written_to(full.fileno(), tmp_path, recorded(tmp_path, *SESSION))
+
+    told = "turnkeeper: cannot write the output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, told)
 
 
 def test_a_server_that_is_gone_is_named_with_its_exit_code(tmp_path: Path) -> None:
@@ -253,12 +386,66 @@ def test_an_edit_begins_from_the_recorded_text_when_there_is_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/elsewhere/a.txt", f"{CWD}/../a.txt", "../a.txt", "..", f"{CWD}x/a.txt"]
+    "path",
+    [
+        *("/elsewhere/a.txt", f"{CWD}/../a.txt", "../a.txt", "..", f"{CWD}x/a.txt"),
+        *(CWD, "", ".", "a\0b", "a" * 300, "a/" * 3_000 + "b", "C:\\repo\\..\\..\\a.txt"),
+    ],
 )
 def test_nothing_is_played_outside_the_scratch_workspace(path: str) -> None:
     with Scratch(CWD) as scratch:
         assert not scratch.play(FileChange("Write", path, content="x"))
+        assert not scratch.play(FileChange("Edit", path, edits=(("", "x", False),)))
         assert os.listdir(scratch.workspace) == []
+
+
+def test_nothing_is_played_through_a_link(tmp_path: Path) -> None:
+    with Scratch(CWD) as scratch:
+        os.symlink(tmp_path / "outside.txt", os.path.join(scratch.workspace, "link.txt"))
+
+        assert not scratch.play(FileChange("Write", f"{CWD}/link.txt", content="x"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_no_folder_for_another() -> None:
+    with Scratch(CWD) as scratch:
+        assert scratch.play(FileChange("Write", f"{CWD}/a", content="x"))
+
+        assert not scratch.play(FileChange("Write", f"{CWD}/a/b", content="x"))
+
+
+def test_edits_that_double_a_file_again_and_again_end_at_the_limit() -> None:
+    doubling = tuple(("a", "aa", True) for _ in range(60))
+    with Scratch(CWD) as scratch:
+        change = FileChange("MultiEdit", f"{CWD}/a.txt", original="a", edits=doubling)
+
+        assert not scratch.play(change)
+        at_limit = doubling[: PLAYED_CHARS_MAX.bit_length() - 1]
+        assert scratch.play(change._replace(edits=at_limit))
+        size = os.path.getsize(os.path.join(scratch.workspace, "a.txt"))
+    assert size == PLAYED_CHARS_MAX
+
+
+def test_folders_that_lie_too_deep_are_left_out(tmp_path: Path) -> None:
+    deepest = tmp_path.joinpath(*["d"] * DEPTH_MAX)
+    (deepest / "d").mkdir(parents=True)
+    for folder in (deepest, deepest / "d"):
+        (folder / "a.txt").write_text("x", encoding="utf-8")
+
+    with Scratch(CWD) as scratch:
+        assert scratch.copy_from(str(tmp_path)) == (1, 1)
+        assert scratch.play(FileChange("Write", "d/" * DEPTH_MAX + "a.txt", content="x"))
+        assert not scratch.play(FileChange("Write", "d/" * (DEPTH_MAX + 1) + "a", content="x"))
+
+
+def test_the_scratch_folder_is_not_copied_into_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plain.txt").write_text("x", encoding="utf-8")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Scratch(CWD) as scratch:
+        assert scratch.copy_from(str(tmp_path)) == (1, 0)
+        assert os.listdir(scratch.workspace) == ["plain.txt"]
 
 
 def test_an_edit_that_does_not_fit_is_not_played() -> None:
