@@ -13,8 +13,10 @@ def main() -> int:
     home = _packages_folder(os.path.dirname(os.path.abspath(__file__)))
     if home is not None:
         sys.path.insert(0, home)
-    from server.main import main as run
-
+    try:
+        from server.main import main as run
+    except KeyboardInterrupt:
+        return 130  # Ctrl-C while everything is loaded.
     return run(sys.argv[1:])
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from core import events as e
 from core.arming import arm_event, read_plan_file
+from core.phases.driver import HUMAN_ONLY
 from core.phases.routing import Routing
 from core.sessions import Sessions
 from core.state import Session
@@ -15,6 +16,8 @@ from core.store.root import check_root, ledger_path, open_root, state_root
 from core.world import World
 from handlers.answers import phase_state
 from handlers.convert import unstructure
+from server.log import clean
+from server.terminal import require_human
 
 # Whoever types a command may be the agent: it has a shell.
 BY = "agent"
@@ -23,19 +26,30 @@ Json = dict[str, Any]
 
 
 def arm_plan(session_id: str, path: str) -> tuple[Json, bool]:
-    """Arm a plan; give the PhaseState, and whether the session was never seen before."""
+    """Arm a plan; another one that is under way is replaced only by a human's word.
+
+    Gives the PhaseState, and whether the session was never seen before.
+    """
     sessions = _sessions(write=True)
     state = sessions.attach(session_id)
     unseen = not state.started
     workspace = state.workspace or os.getcwd()
     event = arm_event(read_plan_file(path), workspace, sessions.world.home, BY)
+    if state.cursor.status in HUMAN_ONLY:
+        require_human(f"replace the plan of session {clean(session_id)}", "replace this plan")
+        event = event._replace(by="human")
     return _done(sessions, state, event), unseen
 
 
 def decline_plan(session_id: str, reason: str) -> Json:
-    """Decline the offer of a plan; give the PhaseState."""
+    """Decline a plan; one that is under way only by a human's word. Give the PhaseState."""
     sessions = _sessions(write=True)
-    return _done(sessions, sessions.attach(session_id), e.Decline(reason, BY))
+    state = sessions.attach(session_id)
+    by = BY
+    if state.cursor.status in HUMAN_ONLY:
+        require_human(f"decline the plan of session {clean(session_id)}", "decline this plan")
+        by = "human"
+    return _done(sessions, state, e.Decline(reason, by))
 
 
 def plan_status(session_id: str) -> Json:

@@ -9,6 +9,7 @@ import orjson
 
 from handlers.version import VERSION
 from server.cli_replay import demo, replay
+from server.log import clean
 
 NEXT_STEPS = """\
 Turnkeeper tells what entered an agent's context, and lets a turn end only when its plan says so.
@@ -37,7 +38,11 @@ _SESSION = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for programs.")
 
 
-@click.group(invoke_without_command=True, epilog=EXIT_CODES)
+@click.group(
+    invoke_without_command=True,
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(VERSION)
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -46,7 +51,7 @@ def cli(context: click.Context) -> None:
         click.echo(NEXT_STEPS, nl=False)
 
 
-@cli.command(epilog=EXIT_CODES)
+@cli.command(epilog=EXIT_CODES, short_help="Serve one editor or host over stdio.")
 @click.option("--stdio", is_flag=True, help="Talk over stdin and stdout; the only way there is.")
 @click.option(
     "--clientProcessId",
@@ -65,7 +70,7 @@ def serve(stdio: bool, client_process_id: int | None, log_file: str | None) -> i
     return serve_stdio(client_process_id, log_file)
 
 
-@cli.command(epilog=EXIT_CODES)
+@cli.command(epilog=EXIT_CODES, short_help="Freeze a plan and carry it out in a session.")
 @click.option("--plan", "path", required=True, metavar="PLAN", help="The plan file (YAML).")
 @_SESSION
 @_JSON
@@ -79,22 +84,27 @@ def arm(path: str, session_id: str, as_json: bool) -> None:
 
     state, unseen = arm_plan(session_id, os.path.abspath(path))
     if unseen:
-        click.echo(f"warning: session {session_id} was never seen here; is the id right?", err=True)
+        click.echo(
+            f"warning: session {clean(session_id)} was never seen here; is the id right?", err=True
+        )
     _show(state, as_json)
 
 
-@cli.command(epilog=EXIT_CODES)
+@cli.command(epilog=EXIT_CODES, short_help="Say that a session needs no plan.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it goes into the receipts.")
 @_SESSION
 @_JSON
 def decline(reason: str, session_id: str, as_json: bool) -> None:
-    """Say that this session needs no plan."""
+    """Say that this session needs no plan.
+
+    A plan that is armed is declined only by a human, who types a phrase on the terminal.
+    """
     from server.acts import decline_plan
 
     _show(decline_plan(session_id, reason), as_json)
 
 
-@cli.command(epilog=EXIT_CODES)
+@cli.command(epilog=EXIT_CODES, short_help="Show where a session stands in its plan.")
 @_SESSION
 @_JSON
 def status(session_id: str, as_json: bool) -> None:
@@ -104,7 +114,7 @@ def status(session_id: str, as_json: bool) -> None:
     _show(plan_status(session_id), as_json)
 
 
-@cli.command(epilog=EXIT_CODES)
+@cli.command(epilog=EXIT_CODES, short_help="List receipts, oldest first.")
 @click.option("--session", "session_id", metavar="ID", help="Only those of this session.")
 @click.option("--task", "task_id", metavar="ID", help="Only those of this task.")
 @click.option(
@@ -134,7 +144,7 @@ def receipts(
         click.echo(f"line {fault['line']} of the ledger is set aside: {fault['why']}", err=True)
 
 
-@cli.command(epilog=EXIT_CODES)
+@cli.command(epilog=EXIT_CODES, short_help="Remove what is kept on disk.")
 @click.option("--session", "session_id", metavar="ID", help="Remove this session alone.")
 @click.option("--all", "everything", is_flag=True, help="Remove every session and all receipts.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -158,9 +168,13 @@ cli.add_command(demo)
 
 
 def _real_id(value: str) -> str:
-    if not value.strip() or value.strip() == "null":
-        raise click.BadParameter("an empty or null id belongs to no session.")
-    return value
+    from handlers.wire_kinds import SESSION_ID
+    from handlers.wire_records import Wrong
+
+    try:
+        return str(SESSION_ID.read(value))
+    except Wrong as wrong:
+        raise click.BadParameter(f"{wrong.message}.") from None
 
 
 def _root() -> str:
@@ -178,14 +192,21 @@ def _show(state: dict[str, Any], as_json: bool) -> None:
     if as_json:
         _print_json(state)
         return
+    session = clean(state["sessionId"])
     if state["phaseId"] is None:
-        click.echo(f"{state['state']}: no plan is armed in session {state['sessionId']}")
+        click.echo(f"{state['state']}: no plan is armed in session {session}")
+        return
+    if state["state"] == "complete":
+        click.echo(
+            f"complete: all {state['phaseCount']} phases are closed (task {state['taskId']})"
+        )
         return
     click.echo(
         f"{state['state']}: phase {state['phaseIndex']} of {state['phaseCount']}, "
         f"{state['phaseId']} (task {state['taskId']})"
     )
-    click.echo(f"blocked {state['attempt']} times in this phase, {state['attemptsLeft']} left")
+    times = "once" if state["attempt"] == 1 else f"{state['attempt']} times"
+    click.echo(f"blocked {times} in this phase, {state['attemptsLeft']} left before it gives up")
     for skill in state["skills"]:
         opened = "opened" if skill["evidence"] else "not opened yet"
         click.echo(f"  skill {skill['name']}: {opened}")

@@ -2,21 +2,24 @@
 
 import os
 import traceback
+from typing import Any
 
 import click
 
-from core.errors import Refusal
+from core.errors import InvalidParams, PlanRefused, Refusal
+from core.store.failures import StoreError
 from server.cli import cli
 
 OK = 0
 FAILED = 1
+UNUSABLE = 2
 INTERRUPTED = 130
 
 
 def main(argv: list[str]) -> int:
-    """Run one command: 0 done, 1 failed or refused, 2 wrong usage, 130 stopped by Ctrl-C.
+    """Run one command: 0 done, 1 failed or refused, 2 unusable input, 130 stopped by Ctrl-C.
 
-    A command may return its exit code; None is 0.
+    A command may return its exit code; None is 0. With --json a refusal is printed as JSON too.
     """
     try:
         code = cli.main(args=argv, prog_name="turnkeeper", standalone_mode=False)
@@ -26,12 +29,37 @@ def main(argv: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except Refusal as refusal:
-        _say(refusal.message, refusal.hint)
+        _refuse(refusal, as_json="--json" in argv)
+        return UNUSABLE if isinstance(refusal, PlanRefused | InvalidParams) else FAILED
+    except StoreError as error:
+        _say(str(error), "Make room or mend the folder; TURNKEEPER_STATE_DIR names another one.")
         return FAILED
     except Exception as bug:
         _say_bug(bug)
         return FAILED
     return code if isinstance(code, int) else OK
+
+
+def _refuse(refusal: Refusal, *, as_json: bool) -> None:
+    if as_json:
+        from server.errors import error_of
+        from server.jsontext import dump
+
+        click.echo(dump({"error": error_of(refusal)}).decode())
+        return
+    if not refusal.problems:
+        _say(refusal.message, refusal.hint)
+        return
+    count = len(refusal.problems)
+    _say(f"the plan has {count} fault{'s' if count > 1 else ''}; nothing has changed", "")
+    for problem in refusal.problems:
+        place = f"line {_from_one(problem, 'line')}, column {_from_one(problem, 'column')}"
+        mend = f" {problem['mend']}" if problem.get("mend") else ""
+        click.echo(f"  {place}: {problem['message']}.{mend}", err=True)
+
+
+def _from_one(problem: dict[str, Any], name: str) -> int:
+    return int(problem[name]) + 1  # People count from 1.
 
 
 def _say(message: str, hint: str) -> None:

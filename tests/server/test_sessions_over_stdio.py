@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from core.store.root import session_dir
+from server.child import turnkeeper_argv
 from tests.handlers.inproc import PLAN
+from tests.server.raw_client import INITIALIZE, RawClient, request
 from tests.server.sidecar import Sidecar
 
 MARKER = "zq7markerzq7"
@@ -182,3 +184,19 @@ def test_no_text_of_prompts_inputs_and_results_is_ever_kept(farm: Farm) -> None:
     assert [path for path in files if MARKER.encode() in path.read_bytes()] == []
     assert MARKER not in log
     assert MARKER not in json.dumps(sidecar.pushed)
+
+
+def test_a_setting_that_means_nothing_is_flagged_after_initialize(
+    state_root: Path,
+) -> None:
+    env = {"TURNKEEPER_STATE_DIR": str(state_root)}
+    options = {"turnkeeper": {"armChars": 100, "armchars": 1}}
+    with RawClient(turnkeeper_argv("serve"), env) as client:
+        client.send(request(0, "initialize", {**INITIALIZE, "initializationOptions": options}))
+
+        assert client.receive()["id"] == 0
+        flag = client.receive()
+
+    assert flag["method"] == "turnkeeper/flag"
+    assert flag["params"]["code"] == "unknown_setting"
+    assert "armchars" in flag["params"]["message"]
