@@ -4,12 +4,12 @@ from typing import Any
 
 from core import decided as d
 from core.account import view
+from core.accounted import Accounted
 from core.accounting.breakdown import Breakdown, bars
 from core.accounting.kinds import label
 from core.accounting.snapshot import Snapshot, Unknown
 from core.phases import cursor as c
 from core.phases.plan import Phase, skill_id
-from core.sessions import Accounted
 from core.state import Session
 from handlers import wire_accounting as wa
 from handlers import wire_results as r

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from core import decided as d
 from core.accounting.kinds import KINDS
 from core.phases.criteria import KINDS as CRITERIA
+from core.phases.display import shown
 from core.phases.routing import Routing
 from core.runtimes.registry import KNOWN
 from core.sessions import Sessions
@@ -86,7 +87,14 @@ class Application:
         settings, unknown = read_settings(client.settings)
         self.hub.settings = settings
         self.hub.sessions.routing = settings.routing()
-        self.hub.unknown_settings = unknown
+        if unknown and self.hub.later is not None:
+            # Not before initialize is answered.
+            self.hub.later(0.0, partial(self._report_settings, unknown))
+
+    def _report_settings(self, unknown: list[str]) -> None:
+        names = ", ".join(shown(name) for name in unknown)
+        hint = "docs/protocol.md lists the settings."
+        self.hub.flag(None, d.Flag("unknown_setting", f"no such setting: {names}", hint))
 
     def flag(self, session_id: str | None, code: str, message: str, hint: str) -> None:
         """Tell the client of a notification that could not be carried out."""

@@ -104,6 +104,8 @@ PUSHES = (
         r.CorrectionAnswer,
     ),
     Push(PREFIX + "accounting", Accounting, "Gives the account as it moves; previews not final."),
-    Push(PREFIX + "phaseChanged", r.PhaseChanged, "Tells that the plan moved."),
+    Push(
+        PREFIX + "phaseChanged", r.PhaseChanged, "Tells that a plan changed its state or its phase."
+    ),
     Push(PREFIX + "flag", r.Flag, "Tells what needs eyes."),
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from handlers.protocol_page import protocol_markdown, protocol_schema
+from handlers.receipts_page import receipts_markdown
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -33,6 +34,7 @@ PAGES: tuple[tuple[str, Callable[[], str]], ...] = (
     ("protocol.schema.json", protocol_schema),
     ("plan-schema.json", plan_schema),
     ("plan-format.md", plan_format),
+    ("receipts.md", receipts_markdown),
 )
 
 

@@ -1,10 +1,14 @@
 """What a host tells: each message becomes one canonical event, each decision one answer."""
 
+from functools import partial
+
+from core import decided as d
 from core import events as e
+from core.accounted import Accounted
 from core.accounting.estimator import utf16_units
 from core.errors import InvalidParams
+from core.later import Later, then
 from core.phases.cursor import STATE_LOST
-from core.sessions import Accounted
 from core.state import Session
 from handlers import answers
 from handlers import wire as w
@@ -144,8 +148,8 @@ def compaction(hub: Hub, params: w.CompactionParams, call: Call) -> None:
     hub.record(params.session_id, event)
 
 
-def turn_end(hub: Hub, params: w.TurnEndParams, call: Call) -> r.Verdict:
-    """Say whether this turn may end; the decision is on disk before this returns."""
+def turn_end(hub: Hub, params: w.TurnEndParams, call: Call) -> r.Verdict | Later[r.Verdict]:
+    """Say whether this turn may end; the decision is on disk before it is told."""
     event = e.TurnEnd(
         params.turn_id,
         params.outcome,
@@ -154,7 +158,13 @@ def turn_end(hub: Hub, params: w.TurnEndParams, call: Call) -> r.Verdict:
         params.stop_hook_active,
         params.agent_id,
     )
-    decided = hub.record(params.session_id, event)
+    decided = hub.end_turn(params.session_id, event)
+    return then(decided, partial(_verdict, hub, params, call, event))
+
+
+def _verdict(
+    hub: Hub, params: w.TurnEndParams, call: Call, event: e.TurnEnd, decided: d.Decided
+) -> r.Verdict:
     state = hub.sessions.state(params.session_id)
     assert decided.verdict is not None
     found = decided.verdict

@@ -7,8 +7,11 @@ from typing import Any
 from core import decided as d
 from core import events as e
 from core import facts as f
+from core.accounted import Accounted
 from core.errors import Refusal
-from core.sessions import Accounted, Act, Sessions
+from core.later import Later, then
+from core.phases.cursor import COMPLETE
+from core.sessions import Act, Sessions
 from core.state import Session
 from handlers import answers
 from handlers import wire_results as r
@@ -17,7 +20,7 @@ from handlers.settings import DEFAULTS, Settings
 from handlers.wire_accounting import Accounting
 
 Ask = Callable[[str, Any, Callable[[Any], None]], None]  # Method, params, what to do then.
-Later = Callable[[float, Callable[[], None]], None]  # Seconds, then what to do.
+Delay = Callable[[float, Callable[[], None]], None]  # Seconds, then what to do.
 
 CORRECTION = "turnkeeper/correction"
 # Facts that change what an editor shows although the plan stays where it stands.
@@ -38,8 +41,7 @@ class Hub:
         self.push: Callable[[str, Any], None] = _nothing
         self.ask: Ask = _nobody  # Sends a request of ours.
         self.correction_request = False
-        self.unknown_settings: list[str] = []
-        self.later: Later | None = None
+        self.later: Delay | None = None
         self.changed: Callable[[Session], None] = _nothing_of  # A plan moved: editors look.
         self._previews: set[str] = set()
 
@@ -55,6 +57,19 @@ class Hub:
         if state is not None:
             self._after(state, before, decided)
         return decided
+
+    def end_turn(self, session_id: str, event: e.TurnEnd) -> d.Decided | Later[d.Decided]:
+        """Record the end of a turn, later when its checks take long; push what follows from it."""
+        before = _place(self.sessions.find(session_id))
+        self.counters["events"] += 1
+
+        def ended(decided: d.Decided) -> d.Decided:
+            state = self.sessions.find(session_id)
+            if state is not None:
+                self._after(state, before, decided)
+            return decided
+
+        return then(self.sessions.end_turn(session_id, event), ended)
 
     def act(self, session_id: str, event: Act) -> None:
         """Carry out an act on a plan and push what follows from it."""
@@ -137,8 +152,8 @@ def _place(state: Session | None) -> tuple[str, str | None]:
     """Where a session stands, as far as a change of it is worth telling."""
     if state is None:
         return ("idle", None)
-    phase = state.cursor.phase
-    return (state.cursor.status, None if phase is None else phase.id)
+    status, phase = state.cursor.status, state.cursor.phase
+    return (status, None if phase is None or status == COMPLETE else phase.id)
 
 
 def _nothing(method: str, params: Any) -> None:

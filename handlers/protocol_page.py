@@ -1,14 +1,17 @@
 """docs/protocol.md and docs/protocol.schema.json, made from the catalogue and the wire types."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import attrs
 
 from core import errors
 from core.accounting.kinds import KINDS, ROWS
+from core.phases import cursor
 from handlers import wire, wire_accounting, wire_results
 from handlers.catalogue import METHODS, PUSHES, Contract, Push
+from handlers.markdown import codes, table
+from handlers.settings import DEFAULTS, RouteSetting, Settings
 from handlers.wire_kinds import COUNT_MAX, ID_MAX_CHARS, NAME_MAX_CHARS, RUNTIMES
 from handlers.wire_records import Member, Schema, records, shape
 
@@ -52,6 +55,104 @@ A result is matched with its call whichever comes first, until the next prompt o
 closes the account; later it is kept with its turn and raises the revision.
 """
 
+_PLANS = """\
+## What a session does about a plan
+
+The `state` of a session. `plan/arm` is taken in every state and begins the plan's first phase;
+`sessionStart` with the source `clear` brings every state back to `idle`. An act that does not fit
+the state is refused with -32602, and the hint names the states that it fits.
+"""
+
+_STATES = (
+    (
+        cursor.IDLE,
+        "There is no plan.",
+        "A prompt that looks worth one: `offered`. `plan/decline`: `declined`.",
+    ),
+    (
+        cursor.OFFERED,
+        "The agent was asked to write a plan or to decline; each such prompt asks again.",
+        "`plan/decline`: `declined`.",
+    ),
+    (
+        cursor.ARMED,
+        "The plan is carried out: prompts get its phase, completed turns are checked.",
+        (
+            "The last phase closes: `complete`. Unmet, and no block left: `given_up`."
+            " `awaitingUser`: `waiting_user`. `plan/park`: `parked`."
+            " `plan/decline`, `plan/cancel`: `declined`."
+        ),
+    ),
+    (
+        cursor.WAITING_USER,
+        "The agent asked its user something; no turn end is checked.",
+        "The next human prompt: `armed`. `plan/park`, `plan/decline`, `plan/cancel` as above.",
+    ),
+    (
+        cursor.PARKED,
+        "The plan rests: nothing is injected, checked or blocked; counters and gaps stay.",
+        "`plan/resume`: `armed`. `plan/decline`, `plan/cancel`: `declined`.",
+    ),
+    (
+        cursor.GIVEN_UP,
+        (
+            "All blocks were used up: nothing is injected or blocked any more, but for one note"
+            " with the next human prompt."
+        ),
+        "`plan/resume`: `armed`, with fresh counters. `plan/decline`, `plan/cancel`: `declined`.",
+    ),
+    (cursor.COMPLETE, "Every phase is closed. No plan is offered again.", "`plan/arm` alone."),
+    (
+        cursor.DECLINED,
+        "The offer or the plan was turned down. No plan is offered again.",
+        "`plan/arm` alone.",
+    ),
+    (
+        cursor.SUPERSEDED,
+        (
+            "Another session took the run over. Nothing leads here yet: `from` in `plan/arm` is not"
+            " available."
+        ),
+        "`plan/arm` alone.",
+    ),
+    (
+        cursor.STATE_LOST,
+        (
+            "What was known of a plan cannot be read from the disk. Every turn may end, and each"
+            " turn end carries the flag `state_lost`."
+        ),
+        "`plan/decline`: `declined`.",
+    ),
+)
+
+_PROMPTS = f"""\
+## What a prompt is answered with
+
+`turnkeeper/prompt` answers injections: texts for the host to put before the model together with
+the prompt. Turnkeeper reaches no model itself; a host that ignores them loses nothing but their
+effect.
+
+- `arm_directive`: asks the agent to write a plan and arm it, or to decline. Only in the states
+  `idle` and `offered`, and only if the prompt is from a human (`fromHuman`) and has, after
+  trimming, at least `armChars` code points (by default {DEFAULTS.arm_chars}) or hits at least
+  `armRoutes` routes.
+- `phase`: what the current phase asks for; with every prompt while `armed` or `waiting_user`.
+- `correction`: what the last block said, with the next human prompt, once; or the note that the
+  plan was given up.
+
+To have no `arm_directive`, give no routes and set `armChars` to a number that no prompt reaches:
+`initializationOptions.turnkeeper = {{"armChars": 1000000}}`. With `TURNKEEPER_DISABLED=1` in the
+environment of the server plans rest altogether: nothing is injected, blocked or denied, and
+accounts are kept as ever.
+"""
+
+_SETTINGS = """\
+## Settings
+
+In `initializationOptions.turnkeeper`. A value that does not fit refuses `initialize` with -32602;
+a key that is not listed means nothing.
+"""
+
 _EXAMPLE = """\
 ## An exchange
 
@@ -70,21 +171,14 @@ _ERRORS_INTRO = """\
 ## Errors
 
 A refused request changes nothing. `data` is `{kind, field?, hint, problems?}`: `field` is the path
-of the parameter at fault, `hint` the next step, `problems` further faults. A message never holds a
-value that was sent. A notification cannot be answered: its fault becomes a flag and a log line.
+of the parameter at fault, `hint` the next step, `problems` all faults of a plan file, each a
+[PlanProblem](#planproblem). A message never quotes a prompt, an input or a result; one about a
+plan names its path and quotes keys, ids and paths of it. A notification cannot be answered: its
+fault becomes a flag, with the kind as its code, and a log line. A standard LSP request that fails
+in its own way has the code that LSP gives it and the kind `refused`.
 """
 
 _MODULES = (wire.__name__, wire_accounting.__name__, wire_results.__name__)
-
-# JSON-RPC and LSP own these codes; server/errors.py gives them.
-_COMMON_ERRORS = (
-    (-32700, "The body is not JSON."),
-    (-32600, "Not a request, a second `initialize`, or a request after `shutdown`."),
-    (-32601, "No such method."),
-    (-32603, "A bug of ours; nothing of your message is in the answer."),
-    (-32002, "A request before `initialize`."),
-    (-32800, "You cancelled the request."),
-)
 
 
 def protocol_markdown() -> str:
@@ -95,6 +189,10 @@ def protocol_markdown() -> str:
         _EXAMPLE.rstrip(),
         *_methods_sections(),
         *_vocabulary_sections(),
+        f"{_PLANS}\n{table(('state', 'meaning', 'what changes it'), _state_rows())}",
+        _PROMPTS.rstrip(),
+        f"{_SETTINGS}\n{_field_table(Settings)}",
+        _type_section(RouteSetting),
         _errors_section(),
         *_type_sections("Params", lambda module: module == wire.__name__),
         *_type_sections("Answers and pushes", lambda module: module != wire.__name__),
@@ -166,11 +264,11 @@ def _methods_sections() -> Iterator[str]:
     host = (_method_row(method) for method in METHODS if method.from_host)
     asked = (_method_row(method) for method in METHODS if not method.from_host)
     yield "## From the host\n\nEach as a request or as a notification, with the same effect."
-    yield _table(head, host)
+    yield table(head, host)
     yield "## Asked for\n\nRequests only."
-    yield _table(head, asked)
+    yield table(head, asked)
     yield "## Pushed\n\nTo a client that opted in."
-    yield _table(("method", "when", "params", "answer"), (_push_row(push) for push in PUSHES))
+    yield table(("method", "when", "params", "answer"), (_push_row(push) for push in PUSHES))
 
 
 def _method_row(method: Contract) -> tuple[str, ...]:
@@ -188,18 +286,21 @@ def _push_row(push: Push) -> tuple[str, ...]:
 def _vocabulary_sections() -> Iterator[str]:
     yield "## Runtimes and kinds"
     yield (
-        f"Runtimes: {_codes(RUNTIMES)}, and `x-<name>` (lower-case letters, digits and hyphens) for"
+        f"Runtimes: {codes(RUNTIMES)}, and `x-<name>` (lower-case letters, digits and hyphens) for"
         " a host that sends these events by itself; snapshots then carry that name."
     )
-    yield f"Kinds of context, in this order: {_codes(KINDS)}."
-    yield f"Rows for people add: {_codes(ROWS[len(KINDS) :])}."
+    yield f"Kinds of context, in this order: {codes(KINDS)}."
+    yield f"Rows for people add: {codes(ROWS[len(KINDS) :])}."
+
+
+def _state_rows() -> Iterator[tuple[str, ...]]:
+    return ((f"`{state}`", meaning, changes) for state, meaning, changes in _STATES)
 
 
 def _errors_section() -> str:
-    rows = [(str(code), "", text) for code, text in _COMMON_ERRORS]
-    rows += [(str(cls.code), f"`{cls.kind}`", _sentence(cls)) for cls in _refusals()]
+    rows = [(str(cls.code), f"`{cls.kind}`", _sentence(cls)) for cls in _refusals()]
     rows.sort(key=lambda row: -int(row[0]))
-    return f"{_ERRORS_INTRO}\n{_table(('code', 'kind', 'meaning'), rows)}"
+    return f"{_ERRORS_INTRO}\n{table(('code', 'kind', 'meaning'), rows)}"
 
 
 def _refusals() -> list[type[errors.Refusal]]:
@@ -223,13 +324,15 @@ def _type_section(cls: type) -> str:
     text = f"### {cls.__name__}\n\n{cls.__doc__}"
     if known.rules:
         text += "\n\nIt holds " + "; ".join(rule.sentence() for rule in known.rules) + "."
-    if known.members:
-        rows = (
-            (f"`{member.wire}`", member.kind.label, _presence(member), member.doc)
-            for member in known.members
-        )
-        text += "\n\n" + _table(("field", "type", "presence", "meaning"), rows)
-    return text
+    return f"{text}\n\n{_field_table(cls)}" if known.members else text
+
+
+def _field_table(cls: type) -> str:
+    rows = (
+        (f"`{member.wire}`", member.kind.label, _presence(member), member.doc)
+        for member in shape(cls).members
+    )
+    return table(("field", "type", "presence", "meaning"), rows)
 
 
 def _presence(member: Member) -> str:
@@ -242,14 +345,5 @@ def _presence(member: Member) -> str:
     return f"optional, default {json.dumps(member.default)}"
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
 def _link(cls: type) -> str:
     return f"[{cls.__name__}](#{cls.__name__.lower()})"
-
-
-def _codes(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

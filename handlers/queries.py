@@ -1,8 +1,6 @@
 """What can be asked for at any time: accounts, receipts, sessions, counters."""
 
 from core.errors import InvalidParams
-from core.store.receipts import read_receipts
-from core.store.root import ledger_path
 from handlers import answers
 from handlers import wire as w
 from handlers import wire_results as r
@@ -31,13 +29,8 @@ def receipts(hub: Hub, params: w.ReceiptsParams, call: Call) -> r.Receipts:
         raise InvalidParams(
             "since counts within one session", hint="Send sessionId too.", field="since"
         )
-    found = read_receipts(
-        ledger_path(hub.sessions.root),
-        session_id=params.session_id,
-        task_id=params.task_id,
-        since=params.since,
-        limit=min(params.limit or RECEIPTS_MAX, RECEIPTS_MAX),
-    )
+    limit = min(params.limit or RECEIPTS_MAX, RECEIPTS_MAX)
+    found = hub.sessions.receipts(params.session_id, params.task_id, params.since, limit)
     return r.Receipts(receipts=tuple(found.receipts), next=found.next)
 
 

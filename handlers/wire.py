@@ -362,4 +362,9 @@ class ReceiptsParams:
     session_id: str | None = field(SESSION_ID, "Only those of this session.", default=None)
     task_id: str | None = field(ID, "Only those of this task.", default=None)
     since: int | None = field(COUNT, "Only those with a higher seq.", default=None)
-    limit: int | None = field(POSITIVE, "At most this many.", default=None)
+    limit: int | None = field(
+        POSITIVE,
+        "At most this many, never more than 1,000: with sessionId the oldest, and `next` leads on; "
+        "without it the newest.",
+        default=None,
+    )

@@ -74,11 +74,13 @@ class PhaseState:
     """Where the plan of a session stands; without a plan its fields are null or []."""
 
     session_id: str = field(TEXT, _SESSION)
-    state: str = field(choice(*STATES), "What the session does about a plan.")
+    state: str = field(choice(*STATES), "What the session does about a plan, see above.")
     task_id: str | None = field(TEXT, "Task of the plan.", nullable=True)
     plan_path: str | None = field(TEXT, "The plan file that was armed.", nullable=True)
     plan_digest: str | None = field(TEXT, "sha256 of the armed plan file, hex.", nullable=True)
-    phase_id: str | None = field(TEXT, "Current phase.", nullable=True)
+    phase_id: str | None = field(
+        TEXT, "Current phase; the last one after completion.", nullable=True
+    )
     phase_index: int | None = field(COUNT, "Its number, from 1.", nullable=True)
     phase_count: int | None = field(COUNT, "How many phases the plan has.", nullable=True)
     attempt: int = field(COUNT, "Blocks of this phase so far.")
@@ -209,7 +211,9 @@ class Receipts:
     """Receipts, oldest first, as they stand in the ledger (their keys are snake_case)."""
 
     receipts: tuple[Json, ...] = field(list_of(OBJECT), "The receipts.")
-    next: int | None = field(COUNT, "Ask again with this since for more.", default=None)
+    next: int | None = field(
+        COUNT, "With sessionId: ask again with this since for more.", default=None
+    )
 
 
 @record()
@@ -258,8 +262,10 @@ class PhaseChanged:
 
     session_id: str = field(TEXT, _SESSION)
     from_phase: str | None = field(
-        TEXT, "Phase before; null when none.", nullable=True, wire="from"
+        TEXT, "Phase before; null when there was none.", nullable=True, wire="from"
     )
-    to_phase: str | None = field(TEXT, "Phase now; null when none.", nullable=True, wire="to")
+    to_phase: str | None = field(
+        TEXT, "Phase now; null when there is none, or none is left.", nullable=True, wire="to"
+    )
     phase: PhaseState = field(object_of(PhaseState), "The plan as it stands now.")
     seq: int = field(COUNT, _SEQ)

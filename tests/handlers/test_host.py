@@ -167,6 +167,8 @@ def test_a_plan_is_blocked_goes_on_and_is_completed(host: Host) -> None:
     assert (last["decision"], last["phase"]["state"]) == ("allow", "complete")
     assert last["accounting"]["revision"] == 3
     assert last["accounting"]["final"]
+    moves = [(push["from"], push["to"]) for push in host.pushes("phaseChanged")]
+    assert moves == [(None, "survey"), ("survey", "build"), ("build", None)]
 
 
 def test_every_required_step_of_a_run_stands_in_the_receipts(host: Host) -> None:

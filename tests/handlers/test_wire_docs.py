@@ -8,11 +8,18 @@ from typing import Any
 
 import pytest
 
+from core import errors
 from core.errors import InvalidParams
+from core.receipts import FIELDS, KINDS
 from handlers import docs, wire
 from handlers.catalogue import METHODS, PUSHES
 from handlers.convert import structure
+from handlers.editor import is_plan
 from handlers.protocol_page import protocol_markdown, protocol_schema, wire_types
+from handlers.receipts_page import receipts_markdown
+from handlers.settings import Settings
+from handlers.wire_records import shape
+from handlers.wire_results import STATES
 
 SCHEMA = json.loads(protocol_schema())
 SESSION = {"sessionId": "s1"}
@@ -63,7 +70,27 @@ def test_the_page_names_every_method_field_and_error() -> None:
 
     assert {name for name in fields if f"`{name}`" not in page} == set()
     assert {method.name for method in METHODS if f"`{method.name}`" not in page} == set()
-    assert {code for code in range(-31006, -31000) if f"| {code} |" not in page} == set()
+    refusals = errors.Refusal.__subclasses__()
+    assert [c for c in refusals if f"| {c.code} | `{c.kind}` | " not in page] == []
+    assert {c.code for c in refusals} >= {-32700, -32603, -32602, -32601, -32600, -32800, -32002}
+
+
+def test_the_page_explains_every_state_and_every_setting() -> None:
+    page = protocol_markdown()
+    states = page.partition("| state | meaning |")[2].partition("\n\n")[0]
+    settings = page.partition("## Settings\n")[2].partition("\n#")[0]
+
+    assert re.findall(r"^\| `(\w+)` \| ", states, re.MULTILINE) == list(STATES)
+    names = [member.wire for member in shape(Settings).members]
+    assert re.findall(r"^\| `(\w+)` \| ", settings, re.MULTILINE) == names
+
+
+def test_the_page_of_receipts_has_every_event_and_field() -> None:
+    page = receipts_markdown()
+    rows = re.findall(r"^\| `(\w+)` \| ", page, re.MULTILINE)
+
+    assert rows[: len(KINDS)] == [kind.event for kind in KINDS]
+    assert rows[len(KINDS) :][: len(FIELDS)] == list(FIELDS)
 
 
 def test_every_link_of_the_page_leads_to_a_heading() -> None:
@@ -157,6 +184,14 @@ KEYWORDS: dict[str, Callable[[Any, Any], bool]] = {
 def fits(schema: dict[str, Any], value: Any) -> bool:
     """As much of JSON Schema as our schemas use."""
     return all(KEYWORDS[name](want, value) for name, want in schema.items() if name in KEYWORDS)
+
+
+def test_an_editor_takes_the_file_names_that_the_page_of_plans_gives() -> None:
+    section = dict(docs.PAGES)["plan-format.md"]().partition("## In an editor")[2]
+    names = re.findall(r"`(\.?plan\.\w+)`", section.partition("\n#")[0])
+
+    assert len(names) == 4
+    assert all(is_plan(f"my{name}" if name[0] == "." else name, None) for name in names)
 
 
 def test_the_generated_pages_are_up_to_date() -> None:
