@@ -121,11 +121,22 @@ def record(*rules: Rule) -> Callable[[type[_T]], type[_T]]:
     """Make a frozen attrs class of fields, held to these rules when it is read."""
 
     def make(cls: type[_T]) -> type[_T]:
-        made = attrs.frozen(slots=True, kw_only=True)(cls)
+        # attrs would compile a comparison for each class, which costs start-up time, and a repr,
+        # which would show prompts.
+        cls.__eq__ = _equal  # type: ignore[method-assign]
+        made = attrs.frozen(slots=True, kw_only=True, eq=False, repr=False)(cls)
         _SHAPES[made] = _shape(made, rules)
         return made
 
     return make
+
+
+def _equal(one: object, other: object) -> bool:
+    """Records are values: those of one class with equal fields are equal."""
+    if type(one) is not type(other):
+        return False
+    fields = (member.attribute for member in shape(type(one)).members)
+    return all(getattr(one, name) == getattr(other, name) for name in fields)
 
 
 def exactly_one(*names: str) -> OneOf:

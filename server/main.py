@@ -1,19 +1,20 @@
 """Runs the command line and turns every way it can end into an exit code."""
 
 import os
+import sys
 import traceback
 from typing import Any
 
-import click
-
 from core.errors import InvalidParams, PlanRefused, Refusal
 from core.store.failures import StoreError
-from server.cli import cli
 
 OK = 0
 FAILED = 1
 UNUSABLE = 2
 INTERRUPTED = 130
+
+# What editors start; every other spelling is read by click, which takes its time to load.
+PLAIN_SERVE = (["serve"], ["serve", "--stdio"])
 
 
 def main(argv: list[str]) -> int:
@@ -22,11 +23,8 @@ def main(argv: list[str]) -> int:
     A command may return its exit code; None is 0. With --json a refusal is printed as JSON too.
     """
     try:
-        code = cli.main(args=argv, prog_name="turnkeeper", standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+        code = _serve() if argv in PLAIN_SERVE else _run(argv)
+    except KeyboardInterrupt:
         return INTERRUPTED
     except Refusal as refusal:
         _refuse(refusal, as_json="--json" in argv)
@@ -40,12 +38,32 @@ def main(argv: list[str]) -> int:
     return code if isinstance(code, int) else OK
 
 
+def _serve() -> int:
+    from server.start import serve_stdio
+
+    return serve_stdio(None, None)
+
+
+def _run(argv: list[str]) -> object:
+    import click
+
+    from server.cli import cli
+
+    try:
+        return cli.main(args=argv, prog_name="turnkeeper", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return INTERRUPTED
+
+
 def _refuse(refusal: Refusal, *, as_json: bool) -> None:
     if as_json:
         from server.errors import error_of
         from server.jsontext import dump
 
-        click.echo(dump({"error": error_of(refusal)}).decode())
+        sys.stdout.write(dump({"error": error_of(refusal)}).decode() + "\n")
         return
     if not refusal.problems:
         _say(refusal.message, refusal.hint)
@@ -55,7 +73,7 @@ def _refuse(refusal: Refusal, *, as_json: bool) -> None:
     for problem in refusal.problems:
         place = f"line {_from_one(problem, 'line')}, column {_from_one(problem, 'column')}"
         mend = f" {problem['mend']}" if problem.get("mend") else ""
-        click.echo(f"  {place}: {problem['message']}.{mend}", err=True)
+        sys.stderr.write(f"  {place}: {problem['message']}.{mend}\n")
 
 
 def _from_one(problem: dict[str, Any], name: str) -> int:
@@ -63,9 +81,9 @@ def _from_one(problem: dict[str, Any], name: str) -> int:
 
 
 def _say(message: str, hint: str) -> None:
-    click.echo(f"turnkeeper: {message}", err=True)
+    sys.stderr.write(f"turnkeeper: {message}\n")
     if hint:
-        click.echo(f"  {hint}", err=True)
+        sys.stderr.write(f"  {hint}\n")
 
 
 def _say_bug(bug: Exception) -> None:
