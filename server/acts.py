@@ -41,20 +41,25 @@ def arm_plan(session_id: str, path: str) -> tuple[Json, bool]:
     return _done(sessions, state, event), unseen
 
 
-def decline_plan(session_id: str, reason: str) -> Json:
-    """Decline a plan; one that is under way only by a human's word. Give the PhaseState."""
+def decline_plan(session_id: str, reason: str) -> tuple[Json, bool]:
+    """Decline a plan; one that is under way only by a human's word.
+
+    Gives the PhaseState, and whether the session was never seen before.
+    """
     sessions = _sessions(write=True)
     state = sessions.attach(session_id)
+    unseen = state.seq == 0
     by = BY
     if state.cursor.status in HUMAN_ONLY:
         require_human(f"decline the plan of session {clean(session_id)}", "decline this plan")
         by = "human"
-    return _done(sessions, state, e.Decline(reason, by))
+    return _done(sessions, state, e.Decline(reason, by)), unseen
 
 
-def plan_status(session_id: str) -> Json:
-    """Give the PhaseState of a session; of one that was never seen, an idle one."""
-    return unstructure(phase_state(_sessions(write=False).attach(session_id)))
+def plan_status(session_id: str) -> tuple[Json, bool]:
+    """Give the PhaseState of a session, an idle one when it was never seen; and whether so."""
+    state = _sessions(write=False).attach(session_id)
+    return unstructure(phase_state(state)), state.seq == 0
 
 
 def read_receipts(

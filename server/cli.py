@@ -83,10 +83,7 @@ def arm(path: str, session_id: str, as_json: bool) -> None:
     from server.acts import arm_plan
 
     state, unseen = arm_plan(session_id, os.path.abspath(path))
-    if unseen:
-        click.echo(
-            f"warning: session {clean(session_id)} was never seen here; is the id right?", err=True
-        )
+    _warn_unseen(session_id, unseen)
     _show(state, as_json)
 
 
@@ -101,7 +98,9 @@ def decline(reason: str, session_id: str, as_json: bool) -> None:
     """
     from server.acts import decline_plan
 
-    _show(decline_plan(session_id, reason), as_json)
+    state, unseen = decline_plan(session_id, reason)
+    _warn_unseen(session_id, unseen)
+    _show(state, as_json)
 
 
 @cli.command(epilog=EXIT_CODES, short_help="Show where a session stands in its plan.")
@@ -111,7 +110,9 @@ def status(session_id: str, as_json: bool) -> None:
     """Show where a session stands in its plan, and what is still missing."""
     from server.acts import plan_status
 
-    _show(plan_status(session_id), as_json)
+    state, unseen = plan_status(session_id)
+    _warn_unseen(session_id, unseen)
+    _show(state, as_json)
 
 
 @cli.command(epilog=EXIT_CODES, short_help="List receipts, oldest first.")
@@ -145,7 +146,13 @@ def receipts(
 
 
 @cli.command(epilog=EXIT_CODES, short_help="Remove what is kept on disk.")
-@click.option("--session", "session_id", metavar="ID", help="Remove this session alone.")
+@click.option(
+    "--session",
+    "session_id",
+    metavar="ID",
+    callback=lambda _context, _option, value: None if value is None else _real_id(value),
+    help="Remove this session alone.",
+)
 @click.option("--all", "everything", is_flag=True, help="Remove every session and all receipts.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def purge(session_id: str | None, everything: bool, yes: bool) -> None:
@@ -158,13 +165,21 @@ def purge(session_id: str | None, everything: bool, yes: bool) -> None:
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError(f"Nobody is there to ask: give --yes to remove {what}.")
-        click.confirm(f"Remove {what} from {_root()}?", abort=True)
+        if not click.confirm(f"Remove {what} from {_root()}?"):
+            click.echo("nothing was removed")
+            return
     removed = purge_state(None if everything else session_id)
     click.echo(f"removed {what}" if removed else "there was nothing to remove")
 
 
 cli.add_command(replay)
 cli.add_command(demo)
+
+
+def _warn_unseen(session_id: str, unseen: bool) -> None:
+    if unseen:
+        warning = f"warning: session {clean(session_id)} was never seen here; is the id right?"
+        click.echo(warning, err=True)
 
 
 def _real_id(value: str) -> str:

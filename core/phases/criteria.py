@@ -162,7 +162,8 @@ def _artifact_exists(want: ArtifactExists, evidence: Evidence) -> Outcome:
     if found.size >= want.min_bytes:
         return Outcome(MET, locator)
     why = f"{found.size} of {want.min_bytes} bytes" if found.size else "the file is empty"
-    return Outcome(UNMET, locator, why, f"Complete {locator}.")
+    size = f" to at least {want.min_bytes} bytes" if want.min_bytes > 1 else ""
+    return Outcome(UNMET, locator, why, f"Complete {locator}{size}.")
 
 
 def _artifacts_match(want: ArtifactExists, files: Files) -> Outcome:
@@ -223,7 +224,7 @@ def _wanted_exists(want: ArtifactExists) -> str:
     size = f" of at least {want.min_bytes} bytes" if want.min_bytes > 1 else ""
     if is_pattern(want.path):
         return f"{want.min_count} or more files{size} match {shown(want.path)}"
-    return f"{shown(want.path)} is a file{size}"
+    return f"{shown(want.path)} is a file{size or ' that is not empty'}"
 
 
 KINDS = (

@@ -50,7 +50,12 @@ PHASE = (
         "skills",
         "Skills that must be opened before the phase ends. Default: all injected ones.",
     ),
-    Field("forbidden_read", "paths", "Files and folders that may not be read meanwhile.", ()),
+    Field(
+        "forbidden_read",
+        "paths",
+        "Files and folders that a Read call is denied meanwhile; the host must heed the denial.",
+        (),
+    ),
     Field("carry", "flag", "A skill opened in an earlier phase counts.", False),
     Field("count_subagents", "flag", "What sub-agents opened counts.", False),
     Field("exit_criteria", "criteria", "What must be true before the phase ends.", ()),

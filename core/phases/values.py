@@ -215,7 +215,7 @@ def _path_fault(written: str) -> tuple[str, str, str] | None:
     if parts[0].startswith("~"):
         return "path_outside", "begins with ~, which is not expanded here", _RELATIVE
     if ".." in parts:
-        return "path_outside", "goes up with ..", _RELATIVE
+        return "path_outside", 'goes up with ".."', _RELATIVE
     if not any(part not in ("", ".") for part in parts):
         return "bad_path", "is the workspace itself", _RELATIVE
     if len(written) > PATH_CHARS_MAX:

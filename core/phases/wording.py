@@ -33,9 +33,6 @@ phases:
   - id: survey
     task_prompt: |
       Read the code and write down what you find.
-    skill_injection:
-      dao_skills:
-        - <name of a skill, if one fits>
     exit_criteria:
       - artifact_exists: reports/survey.md
       - artifact_contains: "reports/survey.md::## Findings"
@@ -54,7 +51,8 @@ def arm_directive(session_id: str) -> str:
         "This request looks like more than one step. Before you begin, split it into phases, each"
         " with what ends it, and write them as plan.yaml:\n\n"
         f"{EXAMPLE_PLAN}\n"
-        "Paths are relative to the workspace; a phase ends when all its exit_criteria are met and"
+        "A phase that needs skills names them: skill_injection: {dao_skills: [name]}. Paths are"
+        " relative to the workspace; a phase ends when all its exit_criteria are met and"
         " its skills were opened. Then run\n"
         f"  turnkeeper arm --plan plan.yaml --session {session}\n"
         "From then on each phase is checked when you stop. If the request is trivial after all,"

@@ -57,7 +57,7 @@ def test_an_injection_says_phase_task_skills_prompt_gaps_and_command() -> None:
 def test_without_gaps_an_injection_says_when_the_phase_ends() -> None:
     said = w.phase_injection(plan(), 0, [], "s1")
 
-    assert "The phase ends when:\n- out-0.md is a file\n" in said
+    assert "The phase ends when:\n- out-0.md is a file that is not empty\n" in said
 
 
 @pytest.mark.parametrize("letter", ["x", "字", "😀"])
