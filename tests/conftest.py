@@ -1,9 +1,13 @@
 """What every test may ask for."""
 
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Whoever started us may ignore Ctrl-C, as a shell does in the background; our children would too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Time limits would make a busy machine fail; the same examples each time make a failure come again.
 settings.register_profile("turnkeeper", deadline=None, derandomize=True)

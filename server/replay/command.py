@@ -119,6 +119,8 @@ class _LateProgress:
             self._draw("")
 
     def _draw(self, line: str) -> None:
+        # A signal may come at any point: what is perhaps drawn counts as taken.
+        taken, self._shown = self._shown, max(self._shown, len(line))
         with suppress(OSError):  # A terminal that has gone needs no bar.
-            click.echo(f"\r{line:<{self._shown}}", nl=False, err=True)
+            click.echo(f"\r{line:<{taken}}", nl=False, err=True)
         self._shown = len(line)
