@@ -79,7 +79,7 @@ def _warnings(plan: Plan, workspace: str, home: str) -> list[str]:
     for criterion in (criterion for phase in plan.phases for criterion in phase.criteria):
         if time.monotonic() > end:
             return [*warnings, wording.not_all_looked_at()]
-        if check(criterion, files, frozenset()).state == MET:
+        if check(criterion, files, frozenset(), end).state == MET:
             warnings.append(wording.already_met(criterion.id))
     return warnings
 

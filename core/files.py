@@ -1,8 +1,10 @@
 """The workspace as criteria see it: regular files below one root, never through a link."""
 
 import hashlib
+import math
 import os
 import stat
+import time
 from typing import NamedTuple
 
 READ_BYTES_MAX = 8 * 1024 * 1024
@@ -95,16 +97,17 @@ class Files:
             return content
         return hashlib.sha256(content).hexdigest()
 
-    def find(self, pattern: str, limit: int, min_bytes: int = 1) -> Found:
+    def find(self, pattern: str, limit: int, min_bytes: int = 1, until: float = math.inf) -> Found:
         """Find up to `limit` regular files of at least `min_bytes` bytes.
 
         `*` and `?` stand within one name, `**` for any number of folders; names that begin with
-        a dot match only where the pattern says the dot.
+        a dot match only where the pattern says the dot. The search ends early when `until`, as of
+        time.monotonic(), has come.
         """
         parts = path_parts(pattern)
         if parts is None:
             return Found((), 0, True, OUTSIDE)
-        return _Search(self, parts, limit, min_bytes).run()
+        return _Search(self, parts, limit, min_bytes, until).run()
 
     def _open(self, path: str) -> int | FileState:
         parts = path_parts(path)
@@ -134,22 +137,37 @@ def is_pattern(path: str) -> bool:
 
 
 def name_matches(pattern: str, name: str) -> bool:
-    """Match one name against `*` and `?`, in at most len(pattern) * len(name) steps."""
+    """Match one name against `*` and `?`; what stands between the stars is found from the left."""
     if name.startswith(".") and not pattern.startswith("."):
         return False
-    star = star_name = -1
-    at = index = 0
-    while index < len(name):
-        if at < len(pattern) and pattern[at] == "*":
-            star, star_name, at = at, index, at + 1
-        elif at < len(pattern) and pattern[at] in ("?", name[index]):
-            at, index = at + 1, index + 1
-        elif star >= 0:
-            star_name += 1
-            at, index = star + 1, star_name
-        else:
+    first, *rest = pattern.split("*")
+    if not rest:
+        return len(name) == len(first) and _stands_at(first, name, 0)
+    *middle, last = rest
+    start, end = len(first), len(name) - len(last)
+    if end < start or not _stands_at(first, name, 0) or not _stands_at(last, name, end):
+        return False
+    for chunk in middle:
+        found = _find(chunk, name, start, end)
+        if found < 0:
             return False
-    return not pattern[at:].strip("*")
+        start = found + len(chunk)
+    return True
+
+
+def _stands_at(chunk: str, name: str, at: int) -> bool:
+    if "?" not in chunk:
+        return name.startswith(chunk, at)
+    there = name[at : at + len(chunk)]
+    fits = (wanted in ("?", found) for wanted, found in zip(chunk, there, strict=False))
+    return len(there) == len(chunk) and all(fits)
+
+
+def _find(chunk: str, name: str, start: int, end: int) -> int:
+    if "?" not in chunk:
+        return name.find(chunk, start, end)
+    places = range(start, end - len(chunk) + 1)
+    return next((place for place in places if _stands_at(chunk, name, place)), -1)
 
 
 def open_file_by_folders(root: str, parts: tuple[str, ...]) -> int | FileState:
@@ -265,13 +283,15 @@ def _entries(folder: int | str, limit: int) -> list[_Entry]:
 class _Search:
     """One walk over the folders that a pattern can reach; `places` are indexes into its parts."""
 
-    def __init__(self, files: Files, parts: tuple[str, ...], limit: int, min_bytes: int) -> None:
+    def __init__(
+        self, files: Files, parts: tuple[str, ...], limit: int, min_bytes: int, until: float
+    ) -> None:
         fixed = 0
         while fixed < len(parts) - 1 and not is_pattern(parts[fixed]):
             fixed += 1
         self.files = files
         self.base, self.pattern = parts[:fixed], parts[fixed:]
-        self.limit, self.min_bytes = limit, min_bytes
+        self.limit, self.min_bytes, self.until = limit, min_bytes, until
         self.paths: list[str] = []
         self.smaller = 0
         self.entries_left = ENTRIES_MAX
@@ -311,6 +331,9 @@ class _Search:
         """Take the matching files of one folder; give the folders to look into next."""
         below = []
         for entry in entries:
+            if time.monotonic() > self.until:
+                self.complete, self.entries_left = False, 0
+                return []
             reached = self._step(places, entry.name)
             if entry.is_folder and reached - {len(self.pattern)}:
                 below.append(((*folder, entry.name), reached))

@@ -281,7 +281,7 @@ def _turn_end(state: Session, finished: d.ChecksFinished) -> d.Decided:
     if late:
         message = f"turn {late} is closed; its account stays as it was"
         phase_facts: list[f.Fact] = []
-        verdict = d.Verdict()
+        verdict = d.Verdict(attempt=state.cursor.blocks, attempts_left=state.cursor.attempts_left)
         flags = [d.Flag("late_turn_end", message)]
     else:
         phase_facts, verdict, flags = driver.turn_end(

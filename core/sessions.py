@@ -4,6 +4,7 @@ Invariant: what an answer promises is in the journal before `record` returns; a 
 against the journal's end as it stood when its facts were appended.
 """
 
+import time
 from functools import partial
 from typing import TypeAlias
 
@@ -22,7 +23,7 @@ from core.state import Session, Turn
 from core.store.failures import Gone, Moved, StoreError
 from core.store.receipts import Found, Ledger, read_receipts
 from core.store.root import ledger_path
-from core.world import CHECK_BUDGET_S, Looked, World
+from core.world import CHECK_BUDGET_S, Look, Looked, World
 
 Act: TypeAlias = e.Arm | e.Decline | e.Park | e.Resume | e.Cancel
 
@@ -44,6 +45,7 @@ class Sessions:
         self.routing = routing
         self._ledger = Ledger(ledger_path(root))
         self._live: dict[str, Live] = {}
+        self._away = 0  # Turn ends whose checks are carried out elsewhere.
         self._open: dict[str, Live] = {}  # Those that may hold descriptors, last used last.
 
     def start(self, session_id: str, event: e.SessionStart) -> d.Decided:
@@ -68,35 +70,48 @@ class Sessions:
             live.store.close()
         return decided
 
-    def end_turn(self, session_id: str, event: e.TurnEnd, left: int = DECISIONS_MAX) -> Ended:
+    def end_turn(
+        self,
+        session_id: str,
+        event: e.TurnEnd,
+        left: int = DECISIONS_MAX,
+        until: float | None = None,
+    ) -> Ended:
         """Decide the end of a turn at once, or later when its checks take long.
 
-        Until then no other event of that session may be recorded here.
+        Until then no other event of that session may be recorded here. All checks of one stop
+        are over at `until`, as of time.monotonic(), however often it is decided.
         """
         live = self._started(session_id)
+        until = time.monotonic() + CHECK_BUDGET_S if until is None else until
         for tries in range(left, 0, -1):
             state, checks = self._checks(live, event)
             look = self.world.look_for(state, checks)
-            looked = self.world.carry_out(look, INLINE_S)
+            # While others are looked for elsewhere, time in line is theirs.
+            looked = self.world.carry_out(look, time.monotonic() + (0 if self._away else INLINE_S))
             if not looked.complete:
-                work = partial(self.world.carry_out, look, CHECK_BUDGET_S)
-                return Later(work, partial(self._looked, session_id, event, live.state.seq, tries))
+                self._away += 1
+                work = partial(self.world.carry_out, look, until)
+                return Later(work, partial(self._looked, session_id, event, look, tries, until))
             decided = self._decide_end(live, state, checks, looked)
             if decided is not None:
                 return self._with_flags(live, event, decided)
         raise _conflict()
 
     def _looked(
-        self, session_id: str, event: e.TurnEnd, seq: int, left: int, looked: Looked
+        self, session_id: str, event: e.TurnEnd, look: Look, left: int, until: float, looked: Looked
     ) -> Ended:
-        """Go on with the end of a turn; decide anew when another process wrote meanwhile."""
+        """Go on with the end of a turn; look anew only if that is now about something else."""
+        self._away -= 1
         live = self._started(session_id)
-        state, checks = self._checks(live, event)
-        if live.state.seq == seq:
+        for tries in range(left, 0, -1):
+            state, checks = self._checks(live, event)
+            if self.world.look_for(state, checks) != look:
+                return self.end_turn(session_id, event, tries - 1, until)
             decided = self._decide_end(live, state, checks, looked)
             if decided is not None:
                 return self._with_flags(live, event, decided)
-        return self.end_turn(session_id, event, left - 1)
+        raise _conflict()
 
     def act(self, session_id: str, event: Act) -> d.Decided:
         """Carry out an act on the plan of an attached or started session."""
@@ -220,7 +235,9 @@ class Sessions:
             decided: d.Decided | None
             if isinstance(event, e.TurnEnd):
                 state, checks = self._checks(live, event)
-                looked = self.world.carry_out(self.world.look_for(state, checks), CHECK_BUDGET_S)
+                looked = self.world.carry_out(
+                    self.world.look_for(state, checks), time.monotonic() + CHECK_BUDGET_S
+                )
                 decided = self._decide_end(live, state, checks, looked)
             else:
                 decided = decide(self._caught_up(live, event), event, self.routing)

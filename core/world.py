@@ -14,7 +14,7 @@ from core.accounting.skills import SkillIndex, skill_key
 from core.arming import read_plan_file
 from core.errors import PlanRefused
 from core.files import Files
-from core.phases.criteria import MET, CriterionState, check, not_finished
+from core.phases.criteria import ERROR, MET, CriterionState, check, not_finished
 from core.phases.fields import TASK_ID_CHARS_MAX
 from core.phases.plan import Criterion
 from core.runtimes.registry import runtime
@@ -83,19 +83,22 @@ class World:
         phases = tuple((plan.phases[i].criteria, cursor.evidence(i)) for i in indices)
         return Look(state.workspace, phases)
 
-    def carry_out(self, look: Look, seconds: float) -> Looked:
+    def carry_out(self, look: Look, until: float) -> Looked:
         """Carry checks out, phase by phase, up to the first unmet one; on any thread.
 
-        What is not begun within these seconds is an error: not finished.
+        What is not done by then, as of time.monotonic(), is an error: not finished.
         """
-        files, end = self.files(look.workspace), time.monotonic() + seconds
+        files = self.files(look.workspace)
         outcomes: list[tuple[CriterionState, ...]] = []
         complete = True
         for criteria, opened in look.phases:
             states = []
             for criterion in criteria:
-                complete = complete and time.monotonic() < end
-                done = check(criterion, files, opened) if complete else not_finished(criterion)
+                complete = complete and time.monotonic() < until
+                done = not_finished(criterion)
+                if complete:
+                    done = check(criterion, files, opened, until)
+                    complete = done.state != ERROR or time.monotonic() < until
                 states.append(done)
             outcomes.append(tuple(states))
             if any(state.state != MET for state in states):

@@ -7,6 +7,7 @@ from core import events as e
 from core.arming import arm_event, read_plan_file
 from core.phases.driver import HUMAN_ONLY
 from core.phases.routing import Routing
+from core.receipts import under_way
 from core.sessions import Sessions
 from core.state import Session
 from core.store import purge
@@ -76,6 +77,9 @@ def purge_state(session_id: str | None) -> bool:
     """Remove one session, or everything; say whether there was anything."""
     root = check_root(state_root())
     ledger = Ledger(ledger_path(root))
+    armed = under_way(read_ledger(ledger.path, session_id).receipts)
+    if armed:  # An agent could rid itself of its plan this way.
+        require_human(f"remove {len(armed)} plan(s) under way", "remove the plan")
     if session_id is None:
         return purge.purge_all(root, ledger) > 0
     return purge.purge_session(root, session_id, ledger)

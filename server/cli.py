@@ -156,7 +156,10 @@ def receipts(
 @click.option("--all", "everything", is_flag=True, help="Remove every session and all receipts.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def purge(session_id: str | None, everything: bool, yes: bool) -> None:
-    """Remove what is kept on disk of a session, or of all; this cannot be undone."""
+    """Remove what is kept on disk of a session, or of all; this cannot be undone.
+
+    While a plan is under way it takes a human, who types a phrase on the terminal.
+    """
     from server.acts import purge_state
 
     if (session_id is None) == (not everything):

@@ -3,6 +3,7 @@
 The loader's checks, the plan's JSON Schema and docs/plan-format.md are made from KINDS.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, NewType
 
@@ -44,6 +45,7 @@ class Evidence(NamedTuple):
 
     files: Files
     opened: frozenset[str]  # Canonical ids of the skills that count as opened.
+    until: float  # A search ends early then, as of time.monotonic().
 
 
 class ArtifactExists(NamedTuple):
@@ -89,14 +91,16 @@ class Kind(NamedTuple):
     docs: dict[str, Arg]
 
 
-def check(criterion: Criterion, files: Files, opened: frozenset[str]) -> CriterionState:
+def check(
+    criterion: Criterion, files: Files, opened: frozenset[str], until: float = math.inf
+) -> CriterionState:
     """Say how a criterion stands now; what cannot be checked is `error`, never an exception."""
     kind, want = _compiled(criterion)
     if kind is None:
         why = f'this version cannot check "{shown(criterion.kind)}" with these arguments'
         outcome = Outcome(ERROR, criterion.id, why, "Arm the plan again.")
     else:
-        outcome = kind.check(want, Evidence(files, opened))
+        outcome = kind.check(want, Evidence(files, opened, until))
     return CriterionState(criterion.id, criterion.kind, *outcome)
 
 
@@ -154,7 +158,7 @@ def _compiled(criterion: Criterion) -> tuple[Kind | None, Any]:
 
 def _artifact_exists(want: ArtifactExists, evidence: Evidence) -> Outcome:
     if is_pattern(want.path):
-        return _artifacts_match(want, evidence.files)
+        return _artifacts_match(want, evidence)
     locator = shown(want.path)
     found = evidence.files.inspect(want.path)
     if found.kind != "file":
@@ -166,15 +170,15 @@ def _artifact_exists(want: ArtifactExists, evidence: Evidence) -> Outcome:
     return Outcome(UNMET, locator, why, f"Complete {locator}{size}.")
 
 
-def _artifacts_match(want: ArtifactExists, files: Files) -> Outcome:
+def _artifacts_match(want: ArtifactExists, evidence: Evidence) -> Outcome:
     locator = shown(want.path)
-    found = files.find(want.path, want.min_count, want.min_bytes)
+    found = evidence.files.find(want.path, want.min_count, want.min_bytes, evidence.until)
     if len(found.paths) >= want.min_count:
         return Outcome(MET, locator)
     if found.base.kind not in ("directory", "missing"):
         return _no_file(locator, found.base, f"Create files that match {locator}.")
     if not found.complete:
-        why = "too many files, or unreadable folders, to look at them all"
+        why = "too many files, too little time or unreadable folders to look at them all"
         return Outcome(ERROR, locator, why, "Tell your user: the plan needs a narrower pattern.")
     smaller = f"; {found.smaller} below {want.min_bytes} bytes" if found.smaller else ""
     why = f"{len(found.paths)} of {want.min_count} files{smaller}"

@@ -1,5 +1,6 @@
 """The workspace in every state that an agent, or somebody hostile, can bring it into."""
 
+import fnmatch
 import os
 import socket
 from collections.abc import Callable
@@ -7,6 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core import files as f
 from core.files import Files, FileState
@@ -216,3 +219,16 @@ def test_matching_a_name_takes_no_exponential_time() -> None:
     assert not f.name_matches("*a" * 200 + "*b", "a" * 250)
     assert f.name_matches("a**b*", "axxbxx")
     assert not f.name_matches("a?", "a")
+
+
+@given(st.text("ab*?", max_size=8), st.text("ab", max_size=8))
+def test_a_pattern_matches_what_the_shell_says(pattern: str, name: str) -> None:
+    assert f.name_matches(pattern, name) == fnmatch.fnmatchcase(name, pattern)
+
+
+def test_a_search_ends_when_its_time_is_over(root: Path) -> None:
+    (root / "a.md").write_text("x")
+    found = Files(str(root)).find("**/*", 1_000_000, until=0.0)
+
+    assert not found.complete
+    assert found.paths == ()

@@ -175,7 +175,7 @@ def test_the_end_of_a_closed_turn_is_recorded_and_moves_no_plan(outcome: str) ->
     session = given(ARMED).when(turn_end()).when(prompt())
     session = session.when(turn_end("t1", outcome=outcome))
 
-    session.answers("allow").flags("late_turn_end").stands("armed")
+    session.answers("allow", 1, left=2).flags("late_turn_end").stands("armed")
     assert session.decided.accounting == {"kept": True}
     assert turn(session).turn_id == "t2"
     assert (session.state.closed["t1"].revision, turn(session).revision) == (2, 0)

@@ -1,6 +1,7 @@
 """The shell on a real state folder: what comes back, and who else may write or look."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -89,11 +90,11 @@ class Crowded(World):
         super().__init__("/nobody", {})
         self.other, self.times = other, times
 
-    def carry_out(self, look: Look, seconds: float) -> Looked:
+    def carry_out(self, look: Look, until: float) -> Looked:
         if self.times:
             self.times -= 1
             self.other.record(SESSION, call(f"c{self.times}"))
-        return super().carry_out(look, seconds)
+        return super().carry_out(look, until)
 
 
 def test_what_another_process_wrote_meanwhile_is_decided_on_too(root: str, workspace: Path) -> None:
@@ -125,8 +126,9 @@ def test_a_session_that_others_keep_writing_is_a_conflict_that_changes_nothing(
 class Slowly(World):
     """A world where nothing can be looked at in line."""
 
-    def carry_out(self, look: Look, seconds: float) -> Looked:
-        return super().carry_out(look, 0.0 if seconds == INLINE_S else seconds)
+    def carry_out(self, look: Look, until: float) -> Looked:
+        is_in_line = until < time.monotonic() + INLINE_S + 1
+        return super().carry_out(look, 0.0 if is_in_line else until)
 
 
 def test_slow_checks_are_handed_out_and_decided_with_what_they_found(
@@ -143,6 +145,22 @@ def test_slow_checks_are_handed_out_and_decided_with_what_they_found(
 
     assert isinstance(ended, Decided)
     assert decision(ended) == "continue"
+
+
+def test_what_slow_checks_found_still_counts_when_another_process_wrote_something_else(
+    root: str, workspace: Path
+) -> None:
+    other = armed(root, workspace)
+    sessions = Sessions(root, Slowly("/nobody", {}), Routing())
+    begin(sessions, workspace)
+    slow = sessions.end_turn(SESSION, turn_end())
+    assert isinstance(slow, Later)
+    other.record(SESSION, call("c"))
+
+    ended = slow.finish(slow.work())
+
+    assert isinstance(ended, Decided)
+    assert decision(ended) == "block"
 
 
 def test_slow_checks_are_made_again_when_another_process_wrote_meanwhile(

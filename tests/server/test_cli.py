@@ -139,12 +139,22 @@ def test_an_armed_plan_is_declined_by_the_phrase_on_the_terminal(
 
 
 def test_purging_asks_first_and_then_removes_what_it_names(work: Path, state_root: Path) -> None:
-    run(work, "arm", "--plan", "plan.yaml", "--session", "S")
+    run(work, "decline", "--reason", "small", "--session", "S")
 
     assert run(work, "purge", "--session", "S").returncode == 2
     assert run(work, "purge", "--session", "S", "--yes").returncode == 0
     assert said_json(work, "status", "--session", "S")["state"] == "idle"
     assert said_json(work, "receipts")["receipts"] == []
+
+
+@pytest.mark.parametrize("which", [("--session", "S"), ("--all",)])
+def test_a_plan_under_way_is_not_purged_without_a_terminal(
+    work: Path, which: tuple[str, ...]
+) -> None:
+    run(work, "arm", "--plan", "plan.yaml", "--session", "S")
+
+    assert run(work, "purge", *which, "--yes").returncode == 1
+    assert said_json(work, "status", "--session", "S")["state"] == "armed"
 
 
 def test_a_state_folder_that_cannot_be_made_is_a_refusal_not_a_bug(
