@@ -29,3 +29,10 @@ def then(found: A | Later[A], answer: Callable[[A], B | Later[B]]) -> B | Later[
         return then(later.finish(result), answer)
 
     return Later(later.work, finish)
+
+
+def here(found: A | Later[A]) -> A:
+    """Give the answer, doing on this thread whatever comes before it."""
+    while isinstance(found, Later):
+        found = found.finish(found.work())
+    return found

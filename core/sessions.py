@@ -13,7 +13,7 @@ from core import events as e
 from core import facts as f
 from core.accounted import Accounted, closed_account, kept_account, open_account
 from core.errors import Conflict, NotWritten, Refusal, UnknownSession, Unreadable
-from core.later import Later
+from core.later import Later, here
 from core.live import Live
 from core.phases import cursor as c
 from core.phases.routing import Routing
@@ -63,6 +63,8 @@ class Sessions:
 
     def record(self, session_id: str, event: e.Event) -> d.Decided:
         """Decide an event of a started session; its facts are on disk when this returns."""
+        if isinstance(event, e.TurnEnd):
+            return here(self.end_turn(session_id, event))
         live = self._started(session_id)
         decided = self._record(live, event)
         if isinstance(event, e.SessionEnd):
@@ -203,7 +205,7 @@ class Sessions:
             except (StoreError, Gone) as error:
                 raise Unreadable(f"this session cannot be opened: {error}", hint=_DISK) from None
             self._live[session_id] = live
-        self._touch(live)
+            self._touch(live)
         return live
 
     def _seen(self, session_id: str) -> Session | None:
@@ -211,7 +213,7 @@ class Sessions:
         live = self._live.get(session_id)
         try:
             if live is not None:
-                live.catch_up()
+                self._catch_up(live)
                 return live.state
             live = Live(self.root, session_id, self._ledger, look_only=True)
             live.store.close()
@@ -230,20 +232,9 @@ class Sessions:
         return live
 
     def _record(self, live: Live, event: e.Event) -> d.Decided:
-        self._touch(live)
         for _ in range(DECISIONS_MAX):
-            decided: d.Decided | None
-            if isinstance(event, e.TurnEnd):
-                state, checks = self._checks(live, event)
-                looked = self.world.carry_out(
-                    self.world.look_for(state, checks), time.monotonic() + CHECK_BUDGET_S
-                )
-                decided = self._decide_end(live, state, checks, looked)
-            else:
-                decided = decide(self._caught_up(live, event), event, self.routing)
-                if not self._append(live, decided.facts):
-                    decided = None
-            if decided is not None:
+            decided = decide(self._caught_up(live, event), event, self.routing)
+            if self._append(live, decided.facts):
                 return self._with_flags(live, event, decided)
         raise _conflict()
 
@@ -290,6 +281,7 @@ class Sessions:
         return True
 
     def _catch_up(self, live: Live) -> None:
+        self._touch(live)
         try:
             live.catch_up()
         except Gone:

@@ -131,14 +131,20 @@ class Slowly(World):
         return super().carry_out(look, 0.0 if is_in_line else until)
 
 
-def test_slow_checks_are_handed_out_and_decided_with_what_they_found(
-    root: str, workspace: Path
-) -> None:
-    armed(root, workspace).close()
+def handed_out(root: str, workspace: Path) -> Later[Decided]:
+    """End a turn of the armed session in a process that can look at nothing in line."""
     sessions = Sessions(root, Slowly("/nobody", {}), Routing())
     begin(sessions, workspace)
     slow = sessions.end_turn(SESSION, turn_end())
     assert isinstance(slow, Later)
+    return slow
+
+
+def test_slow_checks_are_handed_out_and_decided_with_what_they_found(
+    root: str, workspace: Path
+) -> None:
+    armed(root, workspace).close()
+    slow = handed_out(root, workspace)
     (workspace / "out.md").write_text("x")
 
     ended = slow.finish(slow.work())
@@ -151,10 +157,7 @@ def test_what_slow_checks_found_still_counts_when_another_process_wrote_somethin
     root: str, workspace: Path
 ) -> None:
     other = armed(root, workspace)
-    sessions = Sessions(root, Slowly("/nobody", {}), Routing())
-    begin(sessions, workspace)
-    slow = sessions.end_turn(SESSION, turn_end())
-    assert isinstance(slow, Later)
+    slow = handed_out(root, workspace)
     other.record(SESSION, call("c"))
 
     ended = slow.finish(slow.work())
@@ -167,10 +170,7 @@ def test_slow_checks_are_made_again_when_another_process_wrote_meanwhile(
     root: str, workspace: Path
 ) -> None:
     other = armed(root, workspace)
-    sessions = Sessions(root, Slowly("/nobody", {}), Routing())
-    begin(sessions, workspace)
-    slow = sessions.end_turn(SESSION, turn_end())
-    assert isinstance(slow, Later)
+    slow = handed_out(root, workspace)
     looked = slow.work()
     other.act(SESSION, e.Park("host"))
 
@@ -327,6 +327,9 @@ def test_many_sessions_hold_few_descriptors_and_each_goes_on(root: str, workspac
     for number in range(OPEN_MAX + 20, OPEN_MAX + 120):
         begin(sessions, workspace, f"s{number}")
 
+    assert len(os.listdir("/proc/self/fd")) <= held
+    for number in range(OPEN_MAX + 120):
+        sessions.end_turn(f"s{number}", turn_end())
     assert len(os.listdir("/proc/self/fd")) <= held
     assert sessions.record("s0", prompt("t1")).facts
     assert sessions.state("s0").turn is not None
