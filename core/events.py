@@ -83,6 +83,71 @@ class Usage(NamedTuple):
     message_id: str | None = None
     cumulative: bool = False  # Running totals of the session: the difference counts.
     input_includes_cache: bool = False  # OpenAI and AI SDK count cached tokens inside input.
+    agent_id: str | None = None  # The sub-agent whose request it was: its own window, its own sums.
+    inherited: bool = False  # Copied from the session that this one was forked from: counts there.
+    partial: bool = False  # The message had not ended when this was written.
+    request_id: str | None = None  # The `Request` that it is the usage of.
+
+
+class Fill(NamedTuple):
+    """What the host itself says of its window, in tokens; `used` counts until the next usage."""
+
+    used: int | None
+    window: int | None
+    source: str
+
+
+class Part(NamedTuple):
+    """One part of a request: its role, what it is called, where it came from, how long it is.
+
+    Roles: system_prompt, tool_schema, skill_listing, skill_body, instructions, memory,
+    mcp_instructions, hook_context, environment, reminder, file, user_text, assistant_text,
+    thinking, tool_input, tool_result, image. The name of a tool's parts is the tool's.
+    """
+
+    role: str
+    name: str | None
+    source: str
+    units: int  # UTF-16 units; of a schema or an input as compact JSON. Parts sum to the request.
+
+
+class Request(NamedTuple):
+    """The model is asked; `parts` where the host wrote the request down."""
+
+    request_id: str | None = None
+    parts: tuple[Part, ...] = ()
+    agent_id: str | None = None
+
+
+class Spoken(NamedTuple):
+    """Text in the conversation that is no call and no result: it belongs to no kind."""
+
+    by: str  # model, thinking, user, program
+    text: str
+    agent_id: str | None = None
+
+
+class Skill(NamedTuple):
+    """What became of a skill, beside the calls of the Skill tool: the host or its record says so.
+
+    State: loaded (its body entered the context), reinjected (again, after a compaction), dropped
+    (its body left the context).
+    """
+
+    name: str
+    state: str
+    source_path: str | None = None  # Its SKILL.md, or the folder of it.
+    units: int | None = None  # UTF-16 units of the body as it entered the context.
+    note: str | None = None  # Such as: truncated.
+    agent_id: str | None = None
+
+
+class SkillListing(NamedTuple):
+    """Skills that were named to the model; none of it counts as used."""
+
+    names: tuple[str, ...]
+    is_initial: bool = False  # The whole list, not what came to it.
+    removed: tuple[str, ...] = ()
 
 
 class Context(NamedTuple):
@@ -174,6 +239,11 @@ Event: TypeAlias = (
     | ToolCall
     | ToolResult
     | Usage
+    | Fill
+    | Request
+    | Spoken
+    | Skill
+    | SkillListing
     | Context
     | Composer
     | Compaction

@@ -6,6 +6,64 @@ out of the line. The state of a session is the fold of its facts (core/session.p
 
 from typing import Any, NamedTuple, TypeAlias
 
+from core.plan_facts import (
+    ChecksRecorded as ChecksRecorded,
+)
+from core.plan_facts import (
+    CorrectionDelivered as CorrectionDelivered,
+)
+from core.plan_facts import (
+    DriveGivenUp as DriveGivenUp,
+)
+from core.plan_facts import (
+    GiveUpNoted as GiveUpNoted,
+)
+from core.plan_facts import (
+    HostCapNeared as HostCapNeared,
+)
+from core.plan_facts import (
+    HostOverrode as HostOverrode,
+)
+from core.plan_facts import (
+    PhaseAdvanced as PhaseAdvanced,
+)
+from core.plan_facts import (
+    PhaseBlocked as PhaseBlocked,
+)
+from core.plan_facts import (
+    PhaseInjected as PhaseInjected,
+)
+from core.plan_facts import (
+    PlanArmed as PlanArmed,
+)
+from core.plan_facts import (
+    PlanCancelled as PlanCancelled,
+)
+from core.plan_facts import (
+    PlanCompleted as PlanCompleted,
+)
+from core.plan_facts import (
+    PlanDeclined as PlanDeclined,
+)
+from core.plan_facts import (
+    PlanDrifted as PlanDrifted,
+)
+from core.plan_facts import (
+    PlanParked as PlanParked,
+)
+from core.plan_facts import (
+    PlanResumed as PlanResumed,
+)
+from core.plan_facts import (
+    SkillOpened as SkillOpened,
+)
+from core.plan_facts import (
+    TurnContinued as TurnContinued,
+)
+from core.plan_facts import (
+    UserAwaited as UserAwaited,
+)
+
 JsonObject: TypeAlias = dict[str, Any]
 
 
@@ -65,6 +123,7 @@ class ToolCalled(NamedTuple):
     partial: bool | None = None  # A read of a part of the file.
     agent_id: str | None = None
     late_turn: str | None = None  # The closed turn that it belongs to.
+    wide: int | None = None  # How many of the units are of wide scripts such as Chinese.
 
 
 class ToolReturned(NamedTuple):
@@ -76,6 +135,7 @@ class ToolReturned(NamedTuple):
     agent_id: str | None = None
     images: int | None = None  # Images in the result; they are not text.
     late_turn: str | None = None
+    wide: int | None = None
 
 
 class UsageReported(NamedTuple):
@@ -89,6 +149,54 @@ class UsageReported(NamedTuple):
     message_id: str | None = None
     cumulative: bool = False
     includes_cache: bool = False
+    agent_id: str | None = None  # The sub-agent whose request it was.
+    inherited: bool | None = None  # Counts in the session that this one was forked from.
+    partial: bool | None = None  # The message had not ended.
+    request_id: str | None = None
+
+
+class FillReported(NamedTuple):
+    """The host's own word about its window, in tokens."""
+
+    source: str
+    used: int | None = None
+    window: int | None = None
+
+
+class RequestMade(NamedTuple):
+    """The model was asked; its parts where the host wrote them down."""
+
+    request_id: str | None = None
+    parts: list[list[Any]] | None = None  # [role, name, source, UTF-16 units]
+    agent_id: str | None = None
+
+
+class TextSpoken(NamedTuple):
+    """Text of the conversation, by its length alone."""
+
+    by: str
+    units: int
+    wide: int | None = None
+    agent_id: str | None = None
+
+
+class SkillNoted(NamedTuple):
+    """A skill's body was loaded, came again after a compaction, or was dropped."""
+
+    name: str
+    state: str
+    path: str | None = None
+    units: int | None = None  # UTF-16 units of the body, where it was recorded.
+    note: str | None = None
+    agent_id: str | None = None
+
+
+class SkillsListed(NamedTuple):
+    """Skills were named to the model."""
+
+    names: list[str]
+    is_initial: bool | None = None
+    removed: list[str] | None = None
 
 
 class ContextSupplied(NamedTuple):
@@ -140,173 +248,6 @@ class ArmDirected(NamedTuple):
     turn_id: str
 
 
-class PlanArmed(NamedTuple):
-    """A plan was frozen and is carried out from its first phase on."""
-
-    task_id: str
-    plan: JsonObject  # core/phases/plan.py, to_json
-    path: str
-    digest: str
-    by: str
-    warnings: list[str] | None = None
-
-
-class PlanDrifted(NamedTuple):
-    """The plan file is no longer what was armed; its frozen copy counts until it is armed again."""
-
-    task_id: str
-    path: str
-    digest: str  # sha256 of the file as it is now, hex.
-
-
-class PlanDeclined(NamedTuple):
-    """An offer or an armed plan was declined."""
-
-    reason: str
-    by: str
-    task_id: str | None = None
-
-
-class PlanParked(NamedTuple):
-    """The armed plan rests."""
-
-    by: str
-    task_id: str
-    reason: str | None = None
-
-
-class PlanResumed(NamedTuple):
-    """A parked plan goes on; a given-up one goes on with fresh counters."""
-
-    by: str
-    task_id: str
-    reason: str | None = None
-
-
-class PlanCancelled(NamedTuple):
-    """The plan was dropped."""
-
-    by: str
-    reason: str
-    task_id: str
-
-
-class PhaseInjected(NamedTuple):
-    """The current phase was put in front of a prompt."""
-
-    turn_id: str
-    task_id: str
-    phase: int  # 1-based.
-    phase_id: str
-
-
-class CorrectionDelivered(NamedTuple):
-    """The pending correction goes out with this prompt's answer; never again."""
-
-    turn_id: str
-    task_id: str
-
-
-class SkillOpened(NamedTuple):
-    """A skill was really opened: a good Skill result, or a good whole read of its SKILL.md."""
-
-    tool_use_id: str
-    skill: str  # Canonical id, core/phases/plan.py skill_id.
-    source: str  # call, read
-    name: str  # As called, or the path as read.
-    task_id: str | None = None
-    phase: int | None = None
-    phase_id: str | None = None
-    agent_id: str | None = None
-
-
-class ChecksRecorded(NamedTuple):
-    """What the criteria of the current phase said at a turn end."""
-
-    phase_id: str
-    criteria: list[list[str]]  # [criterion id, state, why]
-
-
-class PhaseBlocked(NamedTuple):
-    """A turn end was blocked; the correction is pending until the next human prompt."""
-
-    turn_id: str
-    task_id: str
-    phase: int
-    phase_id: str
-    attempt: int
-    attempts_left: int
-    gaps: list[JsonObject]
-    reason: str
-
-
-class PhaseAdvanced(NamedTuple):
-    """A phase is closed on its own evidence; the next one begins, or none is left."""
-
-    turn_id: str
-    task_id: str
-    phase: int
-    phase_id: str
-    next_phase_id: str | None = None
-    artifact_paths: list[str] | None = None  # Paths that its criteria looked at.
-
-
-class TurnContinued(NamedTuple):
-    """The host was asked to go on with the next phase."""
-
-    turn_id: str
-    task_id: str
-
-
-class PlanCompleted(NamedTuple):
-    """Every phase is closed."""
-
-    turn_id: str
-    task_id: str
-
-
-class DriveGivenUp(NamedTuple):
-    """The caps on blocks are used up: no more blocks until a human resumes or arms anew."""
-
-    turn_id: str
-    task_id: str
-    phase: int
-    phase_id: str
-    blocks: int  # Of this phase.
-    blocks_total: int
-
-
-class GiveUpNoted(NamedTuple):
-    """The one note about giving up goes out with this prompt's answer."""
-
-    turn_id: str
-    task_id: str
-
-
-class HostCapNeared(NamedTuple):
-    """One more answer would reach the host's own cap, so this turn end was let go uncounted."""
-
-    turn_id: str
-    task_id: str
-    phase: int
-    phase_id: str
-
-
-class UserAwaited(NamedTuple):
-    """The agent waits for its user; the next human prompt takes the phase up again."""
-
-    turn_id: str
-    task_id: str
-
-
-class HostOverrode(NamedTuple):
-    """The host went on over a block: a prompt came with no stop in between."""
-
-    turn_id: str
-    task_id: str
-    phase_id: str
-
-
 class StateLost(NamedTuple):
     """What was known of this session's plan cannot be read back; never a silent "no plan"."""
 
@@ -323,6 +264,11 @@ Fact: TypeAlias = (
     | ToolCalled
     | ToolReturned
     | UsageReported
+    | FillReported
+    | RequestMade
+    | TextSpoken
+    | SkillNoted
+    | SkillsListed
     | ContextSupplied
     | ComposerChanged
     | Compacted

@@ -3,22 +3,16 @@
 It depends on nothing but its arguments and changes none of them; core/evolve.py folds the facts.
 """
 
+from collections.abc import Callable
 from hashlib import sha256
-from typing import NamedTuple, assert_never
+from typing import Any, NamedTuple
 
 from core import account
 from core import decided as d
 from core import events as e
 from core import facts as f
-from core.accounting.estimator import (
-    call_tokens,
-    content_units,
-    file_tokens,
-    image_count,
-    json_units,
-    utf16_units,
-)
-from core.accounting.skills import skill_name_of_input
+from core.accounting.estimator import call_tokens, file_tokens
+from core.accounting.skills import canonical, skill_name_of_input
 from core.errors import InvalidParams
 from core.phases import cursor as c
 from core.phases import driver, wording
@@ -26,39 +20,32 @@ from core.phases.evidence import read_of, skill_read
 from core.phases.plan import skill_id
 from core.phases.routing import Routing
 from core.state import MAIN, Session, Turn
+from core.units import content_measure, json_measure, utf16_units, wide_units
 
 
 def decide(state: Session, event: e.Event | d.ChecksFinished, routing: Routing) -> d.Decided:
     """Say what this event means for the session; raise a Refusal when it cannot be done."""
-    match event:
-        case e.ToolCall():
-            return _tool_call(state, event)
-        case e.ToolResult():
-            return _tool_result(state, event)
-        case e.Usage():
-            return d.Decided((*_open(state), _usage(event)))
-        case e.Prompt():
-            return _prompt(state, event, routing)
-        case e.TurnEnd():
-            return d.Decided(checks=d.Checks(event, _phases_from(state, event)))
-        case d.ChecksFinished():
-            return _turn_end(state, event)
-        case e.Context():
-            return d.Decided((*_open(state), _context(event)))
-        case e.Composer():
-            return d.Decided((_composer(event),))
-        case e.Compaction():
-            return d.Decided((f.Compacted(*event),))
-        case e.SessionStart():
-            return d.Decided((_session_start(event),))
-        case e.SessionEnd(reason):
-            return d.Decided((f.SessionEnded(reason),))
-        case e.Arm():
-            return d.Decided((_arm(state, event),))
-        case e.Decline() | e.Park() | e.Resume() | e.Cancel():
-            return d.Decided((driver.act(state.cursor, event),))
-        case _:
-            assert_never(event)
+    return _DECISIONS[type(event)](state, event, routing)
+
+
+def _begin_end(state: Session, event: e.TurnEnd, _routing: Routing) -> d.Decided:
+    return d.Decided(checks=d.Checks(event, _phases_from(state, event)))
+
+
+def _add(state: Session, event: e.Event, _routing: Routing) -> d.Decided:
+    """Decide an event that adds to the open turn, or to a new one."""
+    return d.Decided((*_open(state), _FACTS[type(event)](event)))
+
+
+def _note(_state: Session, event: e.Event, _routing: Routing) -> d.Decided:
+    """Decide an event that opens no turn."""
+    return d.Decided((_FACTS[type(event)](event),))
+
+
+def _act(
+    state: Session, event: e.Decline | e.Park | e.Resume | e.Cancel, _routing: Routing
+) -> d.Decided:
+    return d.Decided((driver.act(state.cursor, event),))
 
 
 def _phases_from(state: Session, event: e.TurnEnd) -> int | None:
@@ -93,25 +80,29 @@ def _bind(state: Session, turn_id: str | None) -> tuple[tuple[f.Fact, ...], str 
 
 def _bound_turn(state: Session, facts: tuple[f.Fact, ...], late: str | None) -> Turn | None:
     """Give the open turn if it is the one that `_bind` found, None for a new or closed one."""
+    if not facts:
+        return None if late else state.turn
     opens = any(isinstance(fact, f.TurnOpened) for fact in facts)
     return None if late or opens else state.turn
 
 
-def _tool_call(state: Session, event: e.ToolCall) -> d.Decided:
+def _tool_call(state: Session, event: e.ToolCall, _routing: Routing) -> d.Decided:
     facts, late = _bind(state, event.turn_id)
     skill = skill_name_of_input(event.input) if event.name == "Skill" else None
     path, partial = read_of(event.name, event.input)
     # Hosts that give a sub-agent no id of its own name the call that started it.
     agent_id = event.agent_id or event.parent_tool_use_id
+    units, wide = json_measure(event.input)
     called = f.ToolCalled(
         event.tool_use_id,
         event.name,
-        json_units(event.input),
+        units,
         skill,
         path,
         partial or None,
         agent_id,
         late,
+        wide or None,
     )
     turn = _bound_turn(state, facts, late)
     calls = None if turn is None else turn.agents.get(agent_id or MAIN)
@@ -127,19 +118,21 @@ def _tool_call(state: Session, event: e.ToolCall) -> d.Decided:
     return d.Decided((*facts, called, *opened), flags=flags, deny=deny)
 
 
-def _tool_result(state: Session, event: e.ToolResult) -> d.Decided:
+def _tool_result(state: Session, event: e.ToolResult, _routing: Routing) -> d.Decided:
     found = _call_of(state, event)
+    units, wide, images = content_measure(event.content)
     returned = f.ToolReturned(
         event.tool_use_id,
-        content_units(event.content),
+        units,
         event.is_error,
         found.agent_id,
-        image_count(event.content) or None,
+        images or None,
         found.late_turn,
+        wide or None,
     )
     facts: tuple[f.Fact, ...] = () if found.late_turn is not None else _open(state)
     opened: tuple[f.Fact, ...] = ()
-    if found.call is not None and not event.is_error and not found.answered:
+    if found.call is not None and not event.is_error and not found.answered and _is_planned(state):
         name, skill, path = found.call
         called = f.ToolCalled(event.tool_use_id, name, 0, skill, path, agent_id=found.agent_id)
         opened = _opening(state, called)
@@ -158,10 +151,11 @@ class _Found(NamedTuple):
 def _call_of(state: Session, event: e.ToolResult) -> _Found:
     """Look in the open turn, the named agent's calls first, then among what closed turns await."""
     agents = {} if state.turn is None else state.turn.agents
-    for name in sorted(agents, key=lambda name: name != (event.agent_id or MAIN)):
-        calls = agents[name]
-        call = calls.find(event.tool_use_id)
-        if call is not None:
+    named = event.agent_id or MAIN
+    for name in (named, *agents):
+        calls = agents.get(name)
+        call = None if calls is None else calls.find(event.tool_use_id)
+        if calls is not None and call is not None:
             return _Found(call, name or None, None, calls.has_good_result(event.tool_use_id))
     if event.tool_use_id in state.pending:
         turn_id, agent_id, *late = state.pending[event.tool_use_id]
@@ -169,10 +163,15 @@ def _call_of(state: Session, event: e.ToolResult) -> _Found:
     return _Found(None, event.agent_id)
 
 
+def _is_planned(state: Session) -> bool:
+    """Say whether a plan is on offer or under way."""
+    return state.cursor.status == c.OFFERED or state.cursor.status in c.UNDER_WAY
+
+
 def _opening(state: Session, called: f.ToolCalled) -> tuple[f.Fact, ...]:
     """Write down that a skill was really opened, once a plan is on offer or under way."""
     cursor = state.cursor
-    if cursor.status != c.OFFERED and cursor.status not in c.UNDER_WAY:
+    if not _is_planned(state):
         return ()
     if called.skill:
         source, name, skill = "call", called.skill, skill_id(called.skill)
@@ -209,6 +208,40 @@ def _usage(event: e.Usage) -> f.Fact:
         event.message_id,
         event.cumulative,
         event.input_includes_cache,
+        event.agent_id,
+        event.inherited or None,
+        event.partial or None,
+        event.request_id,
+    )
+
+
+def _request(event: e.Request) -> f.Fact:
+    return f.RequestMade(
+        event.request_id, [list(part) for part in event.parts] or None, event.agent_id
+    )
+
+
+def _spoken(event: e.Spoken) -> f.Fact:
+    units, wide = utf16_units(event.text), wide_units(event.text)
+    return f.TextSpoken(event.by, units, wide or None, event.agent_id)
+
+
+def _skill_listing(event: e.SkillListing) -> f.Fact:
+    return f.SkillsListed(list(event.names), event.is_initial or None, list(event.removed) or None)
+
+
+def _fill(event: e.Fill) -> f.Fact:
+    return f.FillReported(event.source, event.used, event.window)
+
+
+def _skill(event: e.Skill) -> f.Fact:
+    return f.SkillNoted(
+        canonical(event.name),
+        event.state,
+        event.source_path,
+        event.units,
+        event.note,
+        event.agent_id,
     )
 
 
@@ -273,7 +306,7 @@ def _prompt_turn(state: Session, turn_id: str) -> tuple[tuple[f.Fact, ...], bool
     return (), turn.turn_id == turn_id
 
 
-def _turn_end(state: Session, finished: d.ChecksFinished) -> d.Decided:
+def _turn_end(state: Session, finished: d.ChecksFinished, _routing: Routing) -> d.Decided:
     event = finished.event
     facts, late = _bind_end(state, event)
     turn = _bound_turn(state, facts, late) or _other_turn(state, event.turn_id)
@@ -320,12 +353,39 @@ def _other_turn(state: Session, turn_id: str) -> Turn:
     return turn
 
 
-def _arm(state: Session, event: e.Arm) -> f.Fact:
+def _arm(state: Session, event: e.Arm, _routing: Routing) -> d.Decided:
     task_id = event.plan["task_id"] or state.task_id or event.task_id
     task_id = task_id or f"session-{state.session_id[:24]}"
     if not event.plan["phases"]:
         raise InvalidParams("the plan has no phases")
     driver.may_act(state.cursor, event.by)
-    return f.PlanArmed(
-        task_id, event.plan, event.path, event.digest, event.by, list(event.warnings) or None
-    )
+    warnings = list(event.warnings) or None
+    armed = f.PlanArmed(task_id, event.plan, event.path, event.digest, event.by, warnings)
+    return d.Decided((armed,))
+
+
+_FACTS: dict[type[e.Event], Callable[[Any], f.Fact]] = {
+    e.Usage: _usage,
+    e.Spoken: _spoken,
+    e.Request: _request,
+    e.Context: _context,
+    e.Skill: _skill,
+    e.SkillListing: _skill_listing,
+    e.Fill: _fill,
+    e.Composer: _composer,
+    e.Compaction: lambda event: f.Compacted(*event),
+    e.SessionStart: _session_start,
+    e.SessionEnd: lambda event: f.SessionEnded(event.reason),
+}
+_DECISIONS: dict[type, Callable[[Session, Any, Routing], d.Decided]] = {
+    **dict.fromkeys((e.Usage, e.Spoken, e.Request, e.Context, e.Skill), _add),
+    **dict.fromkeys((e.SkillListing, e.Fill, e.Composer, e.Compaction), _note),
+    **dict.fromkeys((e.SessionStart, e.SessionEnd), _note),
+    **dict.fromkeys((e.Decline, e.Park, e.Resume, e.Cancel), _act),
+    e.ToolCall: _tool_call,
+    e.ToolResult: _tool_result,
+    e.Prompt: _prompt,
+    e.TurnEnd: _begin_end,
+    d.ChecksFinished: _turn_end,
+    e.Arm: _arm,
+}

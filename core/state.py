@@ -5,12 +5,14 @@ Invariant: `evolve` (core/session.py) is the only writer; two folds of the same 
 
 from typing import Any
 
+from core.accounting.error import ErrorLedger
 from core.accounting.invocations import ToolInvocationAccumulator
 from core.accounting.usage import UsageLedger
 from core.phases.cursor import DECLINED, Cursor
 
 MAIN = ""  # The agent id of the main agent.
 UNNAMED = ""  # The id of a turn that no event ever named.
+STANDING = ("system_prompt", "rules")  # Kinds that stay in the context once supplied.
 CLOSED_TURNS_KEPT = 500  # Turns whose last revision can still be asked for by name.
 
 
@@ -20,10 +22,12 @@ class Turn:
     __slots__ = (
         "agents",
         "attachments",
+        "composition",
         "final",
         "outcome",
         "revision",
         "selected",
+        "skills",
         "supplied",
         "turn_id",
     )
@@ -34,6 +38,9 @@ class Turn:
         self.selected: list[list[Any]] = []  # [name, source path or None]
         self.attachments: list[list[Any]] = []  # [name, source, tokens]
         self.supplied: list[list[Any]] = []  # [kind, source, tokens, detail]
+        self.skills: list[list[Any]] = []  # [name, state, path, units, note, agent id]
+        # The last request that was written down: [id, parts, reported input or None].
+        self.composition: list[Any] | None = None
         self.revision = 0  # Turn ends answered so far.
         self.outcome: str | None = None
         self.final = False  # The last turn end was allowed, and nothing came since.
@@ -97,15 +104,19 @@ class Session:
         "composer",
         "cursor",
         "ended",
+        "error",
+        "in_context",
         "kept_going",
+        "listed",
         "model",
         "parent_session_id",
         "pending",
         "provider_backend",
-        "rules",
         "runtime",
         "seq",
         "session_id",
+        "side_usage",
+        "standing",
         "started",
         "supplied_kinds",
         "task_id",
@@ -130,7 +141,8 @@ class Session:
         self.window: int | None = None  # Tokens, as reported by the host.
         self.available: dict[str, Any] = {}
         self.parent_session_id: str | None = None
-        self.rules: dict[str, list[Any]] = {}  # Instruction files the host named: [tokens, detail]
+        # What the host supplied and every later turn still holds: kind: {source: [tokens, detail]}.
+        self.standing: dict[str, dict[str, list[Any]]] = {}
         self.supplied_kinds: list[str] = []  # Kinds that the host supplied itself, sorted.
         self.composer: list[Any] = [0, []]  # [text tokens, [[file name, tokens]]]
         self.turn: Turn | None = None
@@ -139,6 +151,11 @@ class Session:
         # Calls of closed turns without a result, by id: [turn, agent, name, skill, path].
         self.pending: dict[str, list[Any]] = {}
         self.usage = UsageLedger()
+        self.side_usage: dict[str, UsageLedger] = {}  # Of sub-agents, by their id.
+        self.error = ErrorLedger()
+        self.listed: dict[str, int] = {}  # Skills named since the last compaction: how often.
+        # Skills whose body is in the context: canonical name: [path, units].
+        self.in_context: dict[str, list[Any]] = {}
         self.cursor = Cursor()
 
     def without_plan(self) -> "Session":
@@ -156,6 +173,8 @@ class Session:
         data["turn"] = None if self.turn is None else self.turn.to_json()
         data["closed"] = {name: closed.to_json() for name, closed in self.closed.items()}
         data["usage"] = self.usage.to_json()
+        data["side_usage"] = {name: usage.to_json() for name, usage in self.side_usage.items()}
+        data["error"] = self.error.to_json()
         data["cursor"] = self.cursor.to_json()
         return data
 
@@ -168,5 +187,9 @@ class Session:
         session.turn = None if data["turn"] is None else Turn.from_json(data["turn"])
         session.closed = {name: Closed.from_json(c) for name, c in data["closed"].items()}
         session.usage = UsageLedger.from_json(data["usage"])
+        session.side_usage = {
+            name: UsageLedger.from_json(usage) for name, usage in data["side_usage"].items()
+        }
+        session.error = ErrorLedger.from_json(data["error"])
         session.cursor = Cursor.from_json(data["cursor"])
         return session

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from core import decided as d
 from core.account import Measured, account_of
 from core.accounting.collector import wanted_skills
-from core.accounting.rules import measure
+from core.accounting.rules import NO_EVIDENCE, agents_chain, measure
 from core.accounting.skills import SkillIndex, skill_key
 from core.arming import read_plan_file
 from core.errors import PlanRefused
@@ -20,6 +20,7 @@ from core.phases.plan import Criterion
 from core.runtimes.registry import runtime
 from core.state import Session, Turn
 
+CODEX = "codex_runtime"  # The host whose instruction files are a chain of AGENTS.md.
 DISABLED = "TURNKEEPER_DISABLED"  # With 1 nothing is driven: accounts are kept, plans rest.
 CHECK_BUDGET_S = 45.0  # All checks of one stop share it.
 
@@ -65,14 +66,38 @@ class World:
 
     def measure(self, state: Session, turn: Turn) -> Measured:
         """Look up the files behind this turn's skills and rules; sizes in bytes, as of now."""
-        index = self._skills.get(state.workspace)
+        wanted = wanted_skills(account_of(state, turn))
+        rules = measure(state.workspace)
+        if not wanted:
+            return Measured({}, rules)
+        found = self._index(state.workspace).find_all(
+            [(skill.name, skill.source_path) for skill in wanted]
+        )
+        skills = {skill_key(skill.name): file for skill, file in zip(wanted, found, strict=True)}
+        return Measured(skills, rules)
+
+    def measure_recorded(self, state: Session, turn: Turn) -> Measured:
+        """Look up the files behind a turn of a recording.
+
+        What is in the workspace today proves nothing about its rules then: only Codex reads the
+        same chain of files at every start, and says nothing where it does not name them.
+        """
+        found = self.measure(state, turn)
+        if state.runtime == CODEX:
+            chain = agents_chain(state.workspace, self.home, self._environ.get("CODEX_HOME"))
+            return found._replace(rules=chain)
+        return found._replace(rules=(), rules_unknown=NO_EVIDENCE)
+
+    def _index(self, workspace: str) -> SkillIndex:
+        index = self._skills.get(workspace)
         if index is None:
-            index = self._skills[state.workspace] = SkillIndex(state.workspace, self.home)
-        skills = {
-            skill_key(skill.name): index.find(skill.name, skill.source_path)
-            for skill in wanted_skills(account_of(state, turn))
-        }
-        return Measured(skills, measure(state.workspace))
+            index = self._skills[workspace] = SkillIndex(
+                workspace,
+                self.home,
+                claude_home=self._environ.get("CLAUDE_CONFIG_DIR"),
+                codex_home=self._environ.get("CODEX_HOME"),
+            )
+        return index
 
     def look_for(self, state: Session, checks: d.Checks) -> Look:
         """Gather what the checks of a turn end look at, apart from the state."""
@@ -117,6 +142,8 @@ class World:
 
     def _cap(self, runtime_id: str) -> int | None:
         host = runtime(runtime_id)
+        if host is None:
+            return None
         if host.block_cap_variable is None:
             return host.block_cap
         given = self._environ.get(host.block_cap_variable, "")

@@ -3,11 +3,13 @@
 from typing import Any
 
 from core import decided as d
-from core.account import view
+from core.account import View, view
 from core.accounted import Accounted
 from core.accounting.breakdown import Breakdown, bars
+from core.accounting.error import PER_MILLE, Measured
 from core.accounting.kinds import label
 from core.accounting.snapshot import Snapshot, Unknown
+from core.accounting.usage import REPORTED, Requests
 from core.phases import cursor as c
 from core.phases.plan import Phase, skill_id
 from core.state import Session
@@ -15,16 +17,17 @@ from handlers import wire_accounting as wa
 from handlers import wire_results as r
 from handlers.convert import from_core
 
-REPORTED = "host"  # Who says how large the window is; nobody else may.
-
 
 def session_state(
-    state: Session, resumable: tuple[r.Resumable, ...] | None = None
+    state: Session,
+    resumable: tuple[r.Resumable, ...] | None = None,
+    *,
+    followed: bool | None = None,
 ) -> r.SessionState:
     """Tell what is known of a session."""
     window = None
     if state.window is not None:
-        window = wa.ReportedWindow(tokens=state.window, source=REPORTED)
+        window = wa.ReportedWindow(tokens=state.window, source=state.usage.window_source)
     return r.SessionState(
         session_id=state.session_id,
         runtime=state.runtime,
@@ -36,6 +39,7 @@ def session_state(
         window=window,
         turn_id=None if state.turn is None else state.turn.turn_id,
         seq=state.seq,
+        followed=followed,
         resumable=resumable or None,
     )
 
@@ -103,14 +107,14 @@ def flags(state: Session, found: tuple[d.Flag, ...]) -> tuple[r.Flag, ...]:
 def accounting(state: Session, accounted: Accounted, locale: str) -> wa.Accounting:
     """Tell the account of a turn, with the rows and bars that every client shows."""
     seen = view(accounted.data)
-    snapshot = from_core(wa.Snapshot, _with_late(seen.snapshot, accounted))
+    snapshot = wire_snapshot(_with_late(seen.snapshot, accounted))
     plain = wa.ContextAccounting(
         entries=snapshot.entries,
         unsupported=snapshot.unsupported,
         produced_by=snapshot.produced_by,
         provider_backend=snapshot.provider_backend,
     )
-    usage = {} if seen.usage is None else seen.usage._asdict()
+    usage = {} if seen.usage is None else {**seen.usage._asdict(), **_requests(seen.requests)}
     window = seen.breakdown.window
     return wa.Accounting(
         session_id=state.session_id,
@@ -122,8 +126,44 @@ def accounting(state: Session, accounted: Accounted, locale: str) -> wa.Accounti
         rows=_rows(seen.breakdown, locale),
         bars=from_core(wa.Bars, bars(seen.breakdown)),
         usage=wa.UsageWithContext(**usage, context_window=window, context_accounting=plain),
-        window=None if window is None else _fill(seen.breakdown, window),
+        window=None if window is None else _fill(seen, window),
+        composition=None
+        if seen.composition is None
+        else from_core(wa.Composition, seen.composition),
         seq=state.seq,
+    )
+
+
+def _requests(requests: Requests) -> dict[str, int]:
+    """Give the counts that are worth a word."""
+    counts = {"messages": requests.messages}
+    for name in ("partial", "inherited"):
+        if count := getattr(requests, name):
+            counts[name] = count
+    return counts
+
+
+def wire_snapshot(snapshot: Snapshot) -> wa.Snapshot:
+    """Tell a snapshot; what is counted in per mille within is a ratio on the wire."""
+    data = snapshot._asdict()
+    if snapshot.available is not None:
+        schemas = snapshot.available.get("schemas", ())
+        sizes = [{"name": name, "units": units} for name, units in schemas]
+        data["available"] = {**snapshot.available, "schemas": sizes or None}
+    found = snapshot.reconciliation
+    if found is not None and found.error is not None:
+        data["reconciliation"] = {**found._asdict(), "error": _error(found.error)}
+    return from_core(wa.Snapshot, data)
+
+
+def _error(error: Measured) -> wa.EstimateError:
+    wide = error.wide_ratio
+    return wa.EstimateError(
+        samples=error.samples,
+        median=error.median / PER_MILLE,
+        p90=error.p90 / PER_MILLE,
+        ratio=error.ratio / PER_MILLE,
+        wide_ratio=None if wide is None else wide / PER_MILLE,
     )
 
 
@@ -151,12 +191,15 @@ def _rows(breakdown: Breakdown, locale: str) -> tuple[wa.Row, ...]:
     )
 
 
-def _fill(breakdown: Breakdown, window: int) -> wa.WindowFill:
+def _fill(seen: View, window: int) -> wa.WindowFill:
+    breakdown, said = seen.breakdown, seen.snapshot.window
     ratio = breakdown.ratio
     return wa.WindowFill(
         tokens=window,
-        source=REPORTED,
+        source=REPORTED if said is None else said.source,
         used=breakdown.used,
+        used_source=seen.fill_source,
+        stale=seen.stale or None,
         ratio=None if ratio is None else round(ratio, 4),
         remaining=breakdown.remaining,
     )

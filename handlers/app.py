@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +13,11 @@ from core.accounting.kinds import KINDS
 from core.phases.criteria import KINDS as CRITERIA
 from core.phases.display import shown
 from core.phases.routing import Routing
-from core.runtimes.registry import KNOWN
+from core.runtimes.registry import known
 from core.sessions import Sessions
 from core.store.root import open_root
 from core.world import World
-from handlers import editor, host, plans, queries
+from handlers import editor, follow, host, plans, queries, raw
 from handlers.catalogue import METHODS, PREFIX, Contract
 from handlers.convert import structure, unstructure
 from handlers.hub import Hub
@@ -43,7 +45,7 @@ HANDLERS: dict[str, Handler] = {
     "compaction": host.compaction,
     "turnEnd": host.turn_end,
     "sessionEnd": host.session_end,
-    "hostEvent": host.host_event,
+    "hostEvent": raw.host_event,
     "plan/check": plans.check,
     "plan/arm": plans.arm,
     "plan/status": plans.status,
@@ -51,6 +53,7 @@ HANDLERS: dict[str, Handler] = {
     "plan/park": plans.park,
     "plan/resume": plans.resume,
     "plan/cancel": plans.cancel,
+    "follow": follow.follow,
     "accounting/snapshot": queries.snapshot,
     "stats": queries.stats,
     "receipts": queries.receipts,
@@ -66,10 +69,11 @@ class Application:
     def __init__(self, root: str, environ: Mapping[str, str]) -> None:
         home = os.path.expanduser("~")
         self.hub = Hub(Sessions(open_root(root), World(home, environ), Routing()))
+        self.hub.environ = environ
         self.methods: Sequence[Method] = [_method(self.hub, contract) for contract in METHODS]
         self.announced: Mapping[str, Any] = {
             "kinds": list(KINDS),
-            "runtimes": list(KNOWN),
+            "runtimes": list(known()),
             "criteria": [kind.name for kind in CRITERIA],
         }
 
@@ -77,6 +81,7 @@ class Application:
         """Register the features for plan files in editors; called within the running loop."""
         loop = asyncio.get_running_loop()
         self.hub.later = lambda seconds, work: _later(loop, seconds, work)
+        self.hub.elsewhere = partial(_elsewhere, loop)
         self.hub.ask = partial(_ask, server)
         editor.register(server, self.hub)
 
@@ -102,12 +107,27 @@ class Application:
         self.hub.flag(state, d.Flag(code, message, hint or None))
 
     def close(self) -> None:
-        """Write every checkpoint."""
+        """Write every checkpoint, and follow nothing any longer."""
+        if self.hub.follower is not None:
+            self.hub.follower.close()
         self.hub.sessions.close()
 
 
 def _later(loop: asyncio.AbstractEventLoop, seconds: float, work: Callable[[], None]) -> None:
     loop.call_later(seconds, work)
+
+
+def _elsewhere(
+    loop: asyncio.AbstractEventLoop, work: Callable[[], Any], then: Callable[[Any], None]
+) -> None:
+    """Do work in a thread that nobody waits for when the process ends."""
+
+    def run() -> None:
+        result = work()
+        with suppress(RuntimeError):  # The loop has ended meanwhile.
+            loop.call_soon_threadsafe(then, result)
+
+    threading.Thread(target=run, name="elsewhere", daemon=True).start()
 
 
 def _ask(server: "LanguageServer", method: str, params: Any, then: Callable[[Any], None]) -> None:

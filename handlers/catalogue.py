@@ -18,6 +18,7 @@ class Contract(NamedTuple):
     doc: str
     from_host: bool  # Also taken as a notification.
     may_be_null: bool = False  # The answer is the result or null.
+    or_one_of: tuple[type, ...] = ()  # What else the answer may be.
 
 
 class Push(NamedTuple):
@@ -30,9 +31,15 @@ class Push(NamedTuple):
 
 
 def _host(
-    name: str, params: type, result: type | None, doc: str, *, may_be_null: bool = False
+    name: str,
+    params: type,
+    result: type | None,
+    doc: str,
+    *,
+    may_be_null: bool = False,
+    or_one_of: tuple[type, ...] = (),
 ) -> Contract:
-    return Contract(PREFIX + name, params, result, doc, True, may_be_null)
+    return Contract(PREFIX + name, params, result, doc, True, may_be_null, or_one_of)
 
 
 def _ask(name: str, params: type, result: type, doc: str) -> Contract:
@@ -69,8 +76,11 @@ METHODS = (
     _host(
         "hostEvent",
         w.HostEventParams,
-        None,
-        "Raw events of a host. Not available yet: always refused with -32602.",
+        r.Verdict,
+        "Takes a raw event of a host. Answers what the events answer that it is mapped to: a denied"
+        " call first, else the last of them that is not null.",
+        may_be_null=True,
+        or_one_of=(r.SessionState, r.PromptAnswer, r.ToolCallAnswer),
     ),
     _ask("plan/check", w.PlanCheckParams, r.PlanCheck, "Lists the faults of a plan."),
     _ask("plan/arm", w.PlanArmParams, r.PhaseState, "Freezes a plan and begins its first phase."),
@@ -84,6 +94,13 @@ METHODS = (
         "Takes a parked or given-up plan up again, with fresh counters.",
     ),
     _ask("plan/cancel", w.PlanReasonParams, r.PhaseState, "Drops the plan."),
+    _ask(
+        "follow",
+        w.FollowParams,
+        r.SessionList,
+        "Follows recordings of sessions that no host reports, until the connection ends; pushes"
+        " their accounts and keeps nothing.",
+    ),
     _ask("accounting/snapshot", w.SnapshotParams, Accounting, "Gives the account of a turn."),
     _ask("stats", w.NoParams, r.Stats, "Gives the counters of this process."),
     _ask("receipts", w.ReceiptsParams, r.Receipts, "Gives receipts out of the ledger."),
@@ -91,7 +108,8 @@ METHODS = (
         "sessions",
         w.NoParams,
         r.SessionList,
-        "Lists the sessions of this connection and the armed ones of its folders, never others.",
+        "Lists the sessions of this connection, the armed ones of its folders and those that are"
+        " followed, never others.",
     ),
 )
 

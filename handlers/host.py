@@ -1,15 +1,15 @@
 """What a host tells: each message becomes one canonical event, each decision one answer."""
 
 from functools import partial
+from typing import TypeAlias
 
 from core import decided as d
 from core import events as e
 from core.accounted import Accounted
-from core.accounting.estimator import utf16_units
-from core.errors import InvalidParams
 from core.later import Later, then
 from core.phases.cursor import STATE_LOST
 from core.state import Session
+from core.units import utf16_units
 from handlers import answers
 from handlers import wire as w
 from handlers import wire_results as r
@@ -18,8 +18,36 @@ from handlers.hub import Hub
 from handlers.method import Call
 from handlers.wire_accounting import Accounting
 
+Answer: TypeAlias = r.SessionState | r.PromptAnswer | r.ToolCallAnswer | r.Verdict | None
 
-def session_start(hub: Hub, params: w.SessionStartParams, call: Call) -> r.SessionState:
+Told: TypeAlias = Answer | Later[Answer]
+
+_MOVES_THE_ACCOUNT = (e.Usage, e.Composer, e.Fill)  # A live account is shown soon after.
+
+
+def tell(hub: Hub, session_id: str, event: e.Event, call: Call) -> Told:
+    """Record an event, however it came, and give what its sender hears: null for most.
+
+    A call that came as a notification has its injections, account and correction pushed.
+    """
+    if isinstance(event, e.TurnEnd):
+        # The decision is on disk before it is told.
+        ended = hub.end_turn(session_id, event)
+        return then(ended, partial(_verdict, hub, session_id, call, event))
+    decided = hub.record(session_id, event)
+    if isinstance(event, e.SessionStart):
+        state = hub.sessions.state(session_id)
+        return answers.session_state(state, _resumable(hub, state))
+    if isinstance(event, e.Prompt):
+        return _injections(hub, session_id, event, call, decided)
+    if isinstance(event, e.ToolCall) and decided.deny is not None:
+        return r.ToolCallAnswer(deny=True, reason=decided.deny)
+    if isinstance(event, _MOVES_THE_ACCOUNT):
+        hub.preview(session_id)
+    return None
+
+
+def session_start(hub: Hub, params: w.SessionStartParams, call: Call) -> Told:
     """Begin a session or take it up again."""
     event = e.SessionStart(
         params.runtime,
@@ -32,9 +60,7 @@ def session_start(hub: Hub, params: w.SessionStartParams, call: Call) -> r.Sessi
         params.source,
         params.parent_session_id,
     )
-    hub.record(params.session_id, event)
-    state = hub.sessions.state(params.session_id)
-    return answers.session_state(state, _resumable(hub, state))
+    return tell(hub, params.session_id, event, call)
 
 
 def _available(given: w.Available | None) -> dict[str, object] | None:
@@ -63,7 +89,7 @@ def _resumable(hub: Hub, state: Session) -> tuple[r.Resumable, ...]:
     )
 
 
-def prompt(hub: Hub, params: w.PromptParams, call: Call) -> r.PromptAnswer:
+def prompt(hub: Hub, params: w.PromptParams, call: Call) -> Told:
     """Open a turn; the answer is what to put before the model with its prompt."""
     event = e.Prompt(
         params.turn_id,
@@ -72,12 +98,17 @@ def prompt(hub: Hub, params: w.PromptParams, call: Call) -> r.PromptAnswer:
         tuple(e.SelectedSkill(s.name, s.source_path) for s in params.selected_skills),
         tuple(_attachment(a) for a in params.attachments),
     )
-    decided = hub.record(params.session_id, event)
+    return tell(hub, params.session_id, event, call)
+
+
+def _injections(
+    hub: Hub, session_id: str, event: e.Prompt, call: Call, decided: d.Decided
+) -> r.PromptAnswer:
     given = tuple(r.Injection(id=i.id, kind=i.kind, text=i.text) for i in decided.injections)
     if given and call is Call.NOTIFICATION:
-        seq = hub.sessions.state(params.session_id).seq
+        seq = hub.sessions.state(session_id).seq
         pushed = r.InjectionPush(
-            session_id=params.session_id, turn_id=params.turn_id, injections=given, seq=seq
+            session_id=session_id, turn_id=event.turn_id, injections=given, seq=seq
         )
         hub.push("turnkeeper/injection", unstructure(pushed))
     return r.PromptAnswer(injections=given)
@@ -91,7 +122,7 @@ def _units(text: str | None, chars: int | None) -> int | None:
     return chars if text is None else utf16_units(text)
 
 
-def tool_call(hub: Hub, params: w.ToolCallParams, call: Call) -> r.ToolCallAnswer | None:
+def tool_call(hub: Hub, params: w.ToolCallParams, call: Call) -> Told:
     """Count a call; the answer is null, or why it should not be made."""
     event = e.ToolCall(
         params.tool_use_id,
@@ -101,17 +132,16 @@ def tool_call(hub: Hub, params: w.ToolCallParams, call: Call) -> r.ToolCallAnswe
         params.agent_id,
         params.parent_tool_use_id,
     )
-    deny = hub.record(params.session_id, event).deny
-    return None if deny is None else r.ToolCallAnswer(deny=True, reason=deny)
+    return tell(hub, params.session_id, event, call)
 
 
-def tool_result(hub: Hub, params: w.ToolResultParams, call: Call) -> None:
+def tool_result(hub: Hub, params: w.ToolResultParams, call: Call) -> Told:
     """Count what a tool answered."""
     event = e.ToolResult(params.tool_use_id, params.content, params.is_error, params.agent_id)
-    hub.record(params.session_id, event)
+    return tell(hub, params.session_id, event, call)
 
 
-def usage(hub: Hub, params: w.UsageParams, call: Call) -> None:
+def usage(hub: Hub, params: w.UsageParams, call: Call) -> Told:
     """Take the usage of a model request, and show the account as it stands soon after."""
     event = e.Usage(
         params.input_tokens,
@@ -122,34 +152,33 @@ def usage(hub: Hub, params: w.UsageParams, call: Call) -> None:
         params.message_id,
         params.cumulative,
         params.input_includes_cache,
+        params.agent_id,
     )
-    hub.record(params.session_id, event)
-    hub.preview(params.session_id)
+    return tell(hub, params.session_id, event, call)
 
 
-def context(hub: Hub, params: w.ContextParams, call: Call) -> None:
+def context(hub: Hub, params: w.ContextParams, call: Call) -> Told:
     """Count content that the host itself put in."""
     units = _units(params.text, params.chars)
     event = e.Context(params.kind, params.source, units, params.bytes, params.detail)
-    hub.record(params.session_id, event)
+    return tell(hub, params.session_id, event, call)
 
 
-def composer(hub: Hub, params: w.ComposerParams, call: Call) -> None:
+def composer(hub: Hub, params: w.ComposerParams, call: Call) -> Told:
     """Take note of what waits in the composer."""
     files = tuple(e.Attachment(x.name, x.name, x.chars, x.bytes) for x in params.files)
     event = e.Composer(_units(params.text, params.chars), params.tokens, files)
-    hub.record(params.session_id, event)
-    hub.preview(params.session_id)
+    return tell(hub, params.session_id, event, call)
 
 
-def compaction(hub: Hub, params: w.CompactionParams, call: Call) -> None:
+def compaction(hub: Hub, params: w.CompactionParams, call: Call) -> Told:
     """Mark that the context is compacted."""
     event = e.Compaction(params.stage, params.trigger, params.pre_tokens, params.post_tokens)
-    hub.record(params.session_id, event)
+    return tell(hub, params.session_id, event, call)
 
 
-def turn_end(hub: Hub, params: w.TurnEndParams, call: Call) -> r.Verdict | Later[r.Verdict]:
-    """Say whether this turn may end; the decision is on disk before it is told."""
+def turn_end(hub: Hub, params: w.TurnEndParams, call: Call) -> Told:
+    """Say whether this turn may end."""
     event = e.TurnEnd(
         params.turn_id,
         params.outcome,
@@ -158,14 +187,11 @@ def turn_end(hub: Hub, params: w.TurnEndParams, call: Call) -> r.Verdict | Later
         params.stop_hook_active,
         params.agent_id,
     )
-    decided = hub.end_turn(params.session_id, event)
-    return then(decided, partial(_verdict, hub, params, call, event))
+    return tell(hub, params.session_id, event, call)
 
 
-def _verdict(
-    hub: Hub, params: w.TurnEndParams, call: Call, event: e.TurnEnd, decided: d.Decided
-) -> r.Verdict:
-    state = hub.sessions.state(params.session_id)
+def _verdict(hub: Hub, session_id: str, call: Call, event: e.TurnEnd, decided: d.Decided) -> Answer:
+    state = hub.sessions.state(session_id)
     assert decided.verdict is not None
     found = decided.verdict
     verdict = r.Verdict(
@@ -179,7 +205,7 @@ def _verdict(
         flags=answers.flags(state, decided.flags),
     )
     if call is Call.NOTIFICATION:
-        _push_verdict(hub, state, params.turn_id, verdict)
+        _push_verdict(hub, state, event.turn_id, verdict)
     return verdict
 
 
@@ -218,15 +244,6 @@ def _push_verdict(hub: Hub, state: Session, turn_id: str, verdict: r.Verdict) ->
     hub.correct(state.session_id, unstructure(correction))
 
 
-def session_end(hub: Hub, params: w.SessionEndParams, call: Call) -> None:
+def session_end(hub: Hub, params: w.SessionEndParams, call: Call) -> Told:
     """End a session until it is started again."""
-    hub.record(params.session_id, e.SessionEnd(params.reason))
-
-
-def host_event(hub: Hub, params: w.HostEventParams, call: Call) -> None:
-    """Refuse raw events until the runtimes can map them."""
-    raise InvalidParams(
-        "raw host events are not available yet",
-        hint="Send the event as one of the methods of docs/protocol.md.",
-        field="event",
-    )
+    return tell(hub, params.session_id, e.SessionEnd(params.reason), call)

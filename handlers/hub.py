@@ -1,8 +1,8 @@
 """What every handler shares: the sessions, the client, and what is pushed to it."""
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from core import decided as d
 from core import events as e
@@ -19,8 +19,14 @@ from handlers.convert import unstructure
 from handlers.settings import DEFAULTS, Settings
 from handlers.wire_accounting import Accounting
 
+if TYPE_CHECKING:
+    from handlers.follower import Follower
+    from handlers.raw import Mapped
+
 Ask = Callable[[str, Any, Callable[[Any], None]], None]  # Method, params, what to do then.
 Delay = Callable[[float, Callable[[], None]], None]  # Seconds, then what to do.
+# Work that may take long and touches nothing of ours, then what to do with what it returned.
+Elsewhere = Callable[[Callable[[], Any], Callable[[Any], None]], None]
 
 CORRECTION = "turnkeeper/correction"
 # Facts that change what an editor shows although the plan stays where it stands.
@@ -43,12 +49,18 @@ class Hub:
         self.correction_request = False
         self.later: Delay | None = None
         self.changed: Callable[[Session], None] = _nothing_of  # A plan moved: editors look.
+        self.mapped: dict[str, Mapped] = {}  # What maps the raw events of a started session.
+        self.follower: Follower | None = None  # Of recordings; made when first asked for.
+        self.environ: Mapping[str, str] = {}
+        self.elsewhere: Elsewhere = _here
         self._previews: set[str] = set()
 
     def record(self, session_id: str, event: e.Event) -> d.Decided:
         """Record an event and push what follows from it besides the answer."""
         before = _place(self.sessions.find(session_id))
         self.counters["events"] += 1
+        if isinstance(event, e.SessionStart | e.SessionEnd):
+            self.mapped.pop(session_id, None)
         if isinstance(event, e.SessionStart):
             decided = self.sessions.start(session_id, event)
         else:
@@ -162,6 +174,11 @@ def _nothing(method: str, params: Any) -> None:
 
 def _nobody(method: str, params: Any, then: Callable[[Any], None]) -> None:
     """There is no client to ask."""
+
+
+def _here(work: Callable[[], Any], then: Callable[[Any], None]) -> None:
+    """There is no other thread to do it."""
+    then(work())
 
 
 def _nothing_of(state: Session) -> None:

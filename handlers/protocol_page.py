@@ -245,8 +245,9 @@ def _member_schema(member: Member) -> Schema:
 def _method_schema(method: Contract) -> Schema:
     null = {"type": "null"}
     result = null if method.result is None else _reference(method.result)
-    if method.may_be_null:
-        result = {"anyOf": [result, null]}
+    others = [_reference(cls) for cls in method.or_one_of]
+    if others or method.may_be_null:
+        result = {"anyOf": [result, *others, *([null] if method.may_be_null else [])]}
     return {"description": method.doc, "params": _reference(method.params), "result": result}
 
 
@@ -273,6 +274,7 @@ def _methods_sections() -> Iterator[str]:
 
 def _method_row(method: Contract) -> tuple[str, ...]:
     answer = "null" if method.result is None else _link(method.result)
+    answer = ", ".join((answer, *map(_link, method.or_one_of)))
     if method.may_be_null:
         answer = f"null, or {answer}"
     return f"`{method.name}`", method.doc, _link(method.params), answer

@@ -1,6 +1,6 @@
 """What can be asked for at any time: accounts, receipts, sessions, counters."""
 
-from core.errors import InvalidParams
+from core.errors import InvalidParams, UnknownSession
 from handlers import answers
 from handlers import wire as w
 from handlers import wire_results as r
@@ -13,7 +13,13 @@ RECEIPTS_MAX = 1_000  # In one answer, unless fewer are asked for.
 
 def snapshot(hub: Hub, params: w.SnapshotParams, call: Call) -> Accounting:
     """Give the account of a turn, the latest one when none is named."""
-    state = hub.sessions.state(params.session_id)
+    try:
+        state = hub.sessions.state(params.session_id)
+    except UnknownSession:
+        followed = None if hub.follower is None else hub.follower.find(params.session_id)
+        if followed is None:
+            raise
+        return hub.accounting(followed.session, followed.accounted(params.turn_id))
     return hub.accounting(state, hub.sessions.accounted(params.session_id, params.turn_id))
 
 
@@ -35,6 +41,10 @@ def receipts(hub: Hub, params: w.ReceiptsParams, call: Call) -> r.Receipts:
 
 
 def sessions(hub: Hub, params: w.NoParams, call: Call) -> r.SessionList:
-    """List the sessions of this connection, and armed ones of its folders."""
+    """List the sessions of this connection, armed ones of its folders, and followed ones."""
     known = [*hub.sessions.states(), *hub.sessions.armed_elsewhere()]
-    return r.SessionList(sessions=tuple(answers.session_state(state) for state in known))
+    found = [answers.session_state(state) for state in known]
+    if hub.follower is not None:
+        told = {state.session_id for state in known}
+        found += [state for state in hub.follower.states() if state.session_id not in told]
+    return r.SessionList(sessions=tuple(found))

@@ -223,6 +223,9 @@ class UsageParams:
     input_includes_cache: bool = field(
         FLAG, "True when cached tokens are counted inside input.", default=False
     )
+    agent_id: str | None = field(
+        ID, "Sub-agent whose request it was; left out for the main agent.", default=None
+    )
 
 
 @record(exactly_one("text", "chars", "bytes"))
@@ -302,10 +305,14 @@ class SessionEndParams:
 
 @record()
 class HostEventParams:
-    """One raw event of a host, mapped to the methods above by that host's runtime."""
+    """One raw event of a host, mapped to the methods above by that host's runtime.
+
+    A hook payload, a line of stream-json, a message of the Agent SDK, a stream part, a notification
+    or a row of a transcript or rollout, as it is. What is not known tells nothing.
+    """
 
     session_id: str = field(SESSION_ID, _SESSION)
-    runtime: str = field(RUNTIME, "Host whose event it is.")
+    runtime: str = field(RUNTIME, "Host whose event it is; not `x-<name>`.")
     event: dict[str, Json] = field(OBJECT, "The event exactly as the host gave it.")
 
 
@@ -345,6 +352,20 @@ class PlanPauseParams:
 
     session_id: str = field(SESSION_ID, _SESSION)
     reason: str | None = field(LABEL, "Why, in a few words.", default=None)
+
+
+@record(exactly_one("workspace", "path"))
+class FollowParams:
+    """The recordings to follow, of sessions that no host reports."""
+
+    workspace: str | None = field(
+        ABSOLUTE_PATH, "Folder whose transcripts and rollouts are followed.", default=None
+    )
+    path: str | None = field(ABSOLUTE_PATH, "One transcript or rollout.", default=None)
+    runtime: str | None = field(
+        RUNTIME, "Only the recordings of this host; not `x-<name>`.", default=None
+    )
+    off: bool = field(FLAG, "True stops following what an earlier call named.", default=False)
 
 
 @record()

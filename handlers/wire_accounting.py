@@ -1,6 +1,7 @@
 """The account of a turn on the wire: snapshot, rows, bars, usage and window."""
 
 from core.accounting.kinds import KINDS, ROWS
+from core.accounting.skill_states import STATES
 from handlers.wire_kinds import COUNT, FLAG, INTEGER, NUMBER, RUNTIME, TEXT
 from handlers.wire_records import choice, field, list_of, map_of, object_of, record
 
@@ -29,6 +30,9 @@ class Entry:
     items: tuple[Item, ...] | None = field(
         list_of(object_of(Item)), "Its parts, one by one.", default=None
     )
+    calibrated: int | None = field(
+        COUNT, "`tokens`, corrected by the measured error of the estimate.", default=None
+    )
 
 
 @record()
@@ -41,6 +45,31 @@ class Unknown:
 
 
 @record()
+class SkillState:
+    """What became of one skill in this turn."""
+
+    name: str = field(TEXT, "Its name.")
+    state: str = field(
+        choice(*STATES[1:]),
+        "called: no body entered the context; loaded: it did; reinjected: again after a "
+        "compaction; dropped: it left. Skills that are only listed are in `available`.",
+    )
+    source: str | None = field(TEXT, "Its SKILL.md, where it is known.", default=None)
+    tokens: int | None = field(COUNT, "Estimated tokens of its body.", default=None)
+    note: str | None = field(TEXT, "What to know about it.", default=None)
+
+
+@record()
+class Usage:
+    """Usage as reported, in tokens; the parts do not overlap."""
+
+    input: int = field(COUNT, "Input tokens that no cache gave.")
+    output: int = field(COUNT, "Output tokens.")
+    cache_read: int = field(COUNT, "Tokens read from the cache.")
+    cache_creation: int = field(COUNT, "Tokens written to the cache.")
+
+
+@record()
 class SubAgent:
     """What entered a sub-agent's own context."""
 
@@ -49,6 +78,20 @@ class SubAgent:
     unknown: tuple[Unknown, ...] = field(
         list_of(object_of(Unknown)), "What was there and cannot be counted.", default=()
     )
+    usage: Usage | None = field(
+        object_of(Usage), "Usage of its own requests in this turn.", default=None
+    )
+    skill_states: tuple[SkillState, ...] = field(
+        list_of(object_of(SkillState)), "What became of its skills.", default=()
+    )
+
+
+@record()
+class Schema:
+    """The description of a tool, or of all tools of an MCP server, as it was sent."""
+
+    name: str = field(TEXT, "The tool, or the server.")
+    units: int = field(COUNT, "Its length in UTF-16 code units.")
 
 
 @record()
@@ -61,6 +104,24 @@ class NamedAvailable:
     system_prompt_units: int | None = field(
         COUNT, "Length of the system prompt in UTF-16 code units.", default=None
     )
+    schemas: tuple[Schema, ...] | None = field(
+        list_of(object_of(Schema)), "What was sent of tools that were not called.", default=None
+    )
+
+
+@record()
+class EstimateError:
+    """How far the estimate was off, measured between consecutive requests of a turn.
+
+    An error is |estimate - change| / change of the reported input; a ratio is reported tokens by
+    estimated ones.
+    """
+
+    samples: int = field(COUNT, "How many pairs of requests were measured.")
+    median: float = field(NUMBER, "Median error.")
+    p90: float = field(NUMBER, "Error that nine of ten stay below.")
+    ratio: float = field(NUMBER, "Ratio of text apart from wide scripts, else of all.")
+    wide_ratio: float | None = field(NUMBER, "Ratio of wide scripts such as CJK.", default=None)
 
 
 @record()
@@ -71,6 +132,12 @@ class Reconciliation:
     kinds: int = field(COUNT, "Sum of the kinds.")
     remainder: int = field(INTEGER, "Input less kinds: conversation and the like.")
     overcount: bool = field(FLAG, "True when the remainder is negative.")
+    error: EstimateError | None = field(
+        object_of(EstimateError), "The error of the estimate so far.", default=None
+    )
+    calibrated: int | None = field(
+        COUNT, "Sum of the kinds, corrected by that error.", default=None
+    )
 
 
 @record()
@@ -106,6 +173,9 @@ class Snapshot:
     )
     reconciliation: Reconciliation | None = field(
         object_of(Reconciliation), "The estimates against the reported usage.", default=None
+    )
+    skill_states: tuple[SkillState, ...] = field(
+        list_of(object_of(SkillState)), "What became of the skills that came up.", default=()
     )
 
 
@@ -158,6 +228,13 @@ class UsageWithContext:
     cache_read: int | None = field(COUNT, "Tokens read from the cache.", default=None)
     cache_creation: int | None = field(COUNT, "Tokens written to the cache.", default=None)
     context_window: int | None = field(COUNT, "Size of the window in tokens.", default=None)
+    messages: int | None = field(COUNT, "Requests that this is the sum of.", default=None)
+    partial: int | None = field(
+        COUNT, "Those of them whose message had not ended when last written.", default=None
+    )
+    inherited: int | None = field(
+        COUNT, "Reports that count in the session this one was forked from.", default=None
+    )
     context_accounting: ContextAccounting = field(
         object_of(ContextAccounting), "The plain snapshot.", wire="context_accounting"
     )
@@ -169,9 +246,46 @@ class WindowFill:
 
     tokens: int = field(COUNT, "Its size in tokens.")
     source: str = field(TEXT, "Who said so.")
-    used: int = field(COUNT, "Tokens of the last request.")
+    used: int = field(COUNT, "Tokens in it.")
+    used_source: str | None = field(
+        TEXT,
+        "Who says how many: usage of the last request, or another word of the host.",
+        default=None,
+    )
+    stale: bool | None = field(
+        FLAG, "True from a compaction on until the next usage.", default=None
+    )
     ratio: float | None = field(NUMBER, "Used part, from 0.", default=None)
     remaining: int | None = field(COUNT, "Tokens left.", default=None)
+
+
+@record()
+class Part:
+    """One part of a request."""
+
+    kind: str = field(
+        TEXT,
+        "system_prompt, tool_schema, mcp_schema, skill_listing, skill_body, instructions, memory, "
+        "mcp_instructions, hook_context, environment, reminder, file, user_text, assistant_text, "
+        "thinking, tool_input, tool_result or image.",
+    )
+    name: str | None = field(TEXT, "Tool, server, skill or file, where there is one.", default=None)
+    source: str = field(TEXT, "Where it is written down, or the file that it came from.")
+    units: int = field(COUNT, "Its exact length in UTF-16 code units.")
+    tokens: int | None = field(COUNT, "Its share of the reported input, by length.", default=None)
+
+
+@record()
+class Composition:
+    """What the last request of the turn was made of, where the host wrote it down."""
+
+    request_id: str | None = field(TEXT, "Id of the request.", default=None)
+    parts: tuple[Part, ...] = field(list_of(object_of(Part)), "All of it, part by part.")
+    reported: int | None = field(
+        COUNT,
+        "Reported input in tokens, cache included; what the parts' tokens sum to.",
+        default=None,
+    )
 
 
 @record()
@@ -191,5 +305,8 @@ class Accounting:
     usage: UsageWithContext = field(object_of(UsageWithContext), "What the host reported.")
     window: WindowFill | None = field(
         object_of(WindowFill), "How full the window is, when its size is known.", default=None
+    )
+    composition: Composition | None = field(
+        object_of(Composition), "What the last request was made of.", default=None
     )
     seq: int | None = field(COUNT, _SEQ, default=None)

@@ -4,14 +4,14 @@ import os
 import re
 from urllib.parse import unquote_to_bytes
 
-from core.runtimes.registry import KNOWN
+from core.runtimes.registry import known
 from handlers.wire_records import Json, Kind, Wrong, read_at, told
 
 ID_MAX_CHARS = 1_024
 NAME_MAX_CHARS = 4_096
 COUNT_MAX = 2**53
 
-RUNTIMES = tuple(KNOWN)
+RUNTIMES = known()
 OWN_RUNTIME = re.compile(r"x-[a-z0-9-]+")
 RUNTIME_LIST = f"one of {', '.join(RUNTIMES)} or x-<name> ([a-z0-9-])"
 

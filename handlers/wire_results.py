@@ -122,7 +122,10 @@ class SessionState:
         object_of(ReportedWindow), "Context window, when its size is known.", default=None
     )
     turn_id: str | None = field(TEXT, "Turn that is open.", default=None)
-    seq: int = field(COUNT, "Last line of its journal.")
+    seq: int = field(COUNT, "Last line of its journal; of a followed one, a count that rises.")
+    followed: bool | None = field(
+        FLAG, "True for a session that is read from its recording and kept nowhere.", default=None
+    )
     resumable: tuple[Resumable, ...] | None = field(
         list_of(object_of(Resumable)), "Earlier runs that plan/arm can take over.", default=None
     )

@@ -9,6 +9,7 @@ import orjson
 
 from handlers.version import VERSION
 from server.cli_replay import demo, replay
+from server.cli_report import report
 from server.log import clean
 
 NEXT_STEPS = """\
@@ -175,8 +176,37 @@ def purge(session_id: str | None, everything: bool, yes: bool) -> None:
     click.echo(f"removed {what}" if removed else "there was nothing to remove")
 
 
+@cli.command(epilog=EXIT_CODES, short_help="Print one line for Claude Code's status line.")
+@click.option(
+    "--locale",
+    type=click.Choice(["en", "zh"]),
+    default="en",
+    show_default=True,
+    help="Language of the line.",
+)
+@click.option(
+    "--width",
+    type=click.IntRange(min=10),
+    metavar="CELLS",
+    help="Widest line; by default $COLUMNS, else 100.",
+)
+@click.option("--color", is_flag=True, help="Use colours; NO_COLOR switches them off.")
+@_JSON
+def statusline(locale: str, width: int | None, color: bool, as_json: bool) -> None:
+    """Print one line about a Claude Code session: phase, context, the largest kinds of this turn.
+
+    Claude Code gives its JSON on standard input. In its settings.json:
+    {"statusLine": {"type": "command", "command": "turnkeeper statusline"}}
+    """
+    from server.statusline import Style, print_statusline
+
+    style = Style(locale, width, color and not os.environ.get("NO_COLOR"))
+    print_statusline(style, as_json=as_json)
+
+
 cli.add_command(replay)
 cli.add_command(demo)
+cli.add_command(report)
 
 
 def _warn_unseen(session_id: str, unseen: bool) -> None:

@@ -13,8 +13,9 @@ FAILED = 1
 UNUSABLE = 2
 INTERRUPTED = 130
 
-# What editors start; every other spelling is read by click, which takes its time to load.
-PLAIN_SERVE = (["serve"], ["serve", "--stdio"])
+# What programs start; every other spelling is read by click, which takes its time to load.
+PLAIN_STATUSLINE = ["statusline"]  # Claude Code calls it with every message.
+PLAIN = (["serve"], ["serve", "--stdio"], PLAIN_STATUSLINE)
 
 
 def main(argv: list[str]) -> int:
@@ -23,7 +24,7 @@ def main(argv: list[str]) -> int:
     A command may return its exit code; None is 0. With --json a refusal is printed as JSON too.
     """
     try:
-        code = _serve() if argv in PLAIN_SERVE else _run(argv)
+        code = _plain(argv) if argv in PLAIN else _run(argv)
     except KeyboardInterrupt:
         return INTERRUPTED
     except Refusal as refusal:
@@ -38,7 +39,12 @@ def main(argv: list[str]) -> int:
     return code if isinstance(code, int) else OK
 
 
-def _serve() -> int:
+def _plain(argv: list[str]) -> int:
+    if argv == PLAIN_STATUSLINE:
+        from server.statusline import Style, print_statusline
+
+        print_statusline(Style(), as_json=False)
+        return OK
     from server.start import serve_stdio
 
     return serve_stdio(None, None)

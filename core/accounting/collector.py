@@ -4,11 +4,15 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from core.accounting.estimator import file_tokens, utf16_order
-from core.accounting.invocations import SkillCall, ToolInvocationAccumulator
-from core.accounting.kinds import DERIVED_KINDS, KINDS, SKILL_TOOL, classify
+from core.accounting.composition import MCP_SCHEMA, SCHEMA, SYSTEM_PROMPT, Composition
+from core.accounting.composition import SOURCE as COMPOSED
+from core.accounting.error import Measured
+from core.accounting.estimator import call_tokens, file_tokens
+from core.accounting.invocations import ToolInvocationAccumulator
+from core.accounting.kinds import DERIVED_KINDS, KINDS, SKILL_TOOL, ToolClass, classify
 from core.accounting.rules import RuleFile
-from core.accounting.skills import SkillFile, canonical, skill_key
+from core.accounting.skill_use import Note, SkillFiles, skills_used
+from core.accounting.skills import canonical, skill_key
 from core.accounting.snapshot import (
     Entry,
     Item,
@@ -17,22 +21,30 @@ from core.accounting.snapshot import (
     SubAgent,
     Unknown,
     Window,
+    files_entry,
 )
+from core.accounting.usage import Figures
 from core.events import SelectedSkill
+from core.units import utf16_order
 
-NOT_FOUND = "no SKILL.md of this name was found"
-CALL_FAILED = "the call failed"
-NO_NAME = "the call names no skill"
-EMPTY_FILE = "its SKILL.md is empty"
 NOT_MEASURED = "the file cannot be read"
 ORPHAN_RESULT = "orphan_result"
 IMAGES = "images are not counted as text"
 AMBIGUOUS = "ambiguous server name"
+ALIAS = "the host calls it"
 
-_Groups = dict[str, tuple[int, int, str | None]]  # Group: (tokens, calls, note).
-_NO_CALLS: tuple[int, int, str | None] = (0, 0, None)
 
-SkillFiles = Mapping[str, SkillFile | None]  # By skill_key of the name asked for.
+class _Group(NamedTuple):
+    """Calls of one tool, or of one MCP server."""
+
+    tokens: int = 0
+    calls: int = 0
+    wide: int = 0  # UTF-16 units of wide scripts among them.
+    note: str | None = None
+
+
+_Groups = dict[str, _Group]
+_NO_CALLS = _Group()
 
 
 class Supplied(NamedTuple):
@@ -62,39 +74,53 @@ class Account(NamedTuple):
     selected: tuple[SelectedSkill, ...] = ()
     skill_files: SkillFiles = MappingProxyType({})  # An answer for each of `wanted_skills`.
     rule_files: tuple[RuleFile, ...] = ()
+    rules_unknown: str | None = None  # Why nobody knows which instruction files were there.
     supplied: tuple[Supplied, ...] = ()
     attachments: tuple[Attached, ...] = ()
     supplied_kinds: frozenset[str] = frozenset()  # By the host, in this session so far.
     available: dict[str, Any] | None = None  # {mcp_servers: names, ...}, as the host named it.
     window: Window | None = None
     last_input_tokens: int | None = None  # Of the last request, cache included; None when stale.
+    workspace: str = ""
+    skill_notes: Mapping[str, tuple[Note, ...]] = MappingProxyType({})  # By agent, "" the main one.
+    listed: tuple[str, ...] = ()  # Skills named to the model since the last compaction.
+    composition: Composition | None = None  # Of the last request that was written down.
+    measured: Measured | None = None  # The error of the estimate so far.
+    sub_usage: Mapping[str, Figures] = MappingProxyType({})  # Of this turn.
 
 
 def collect(account: Account) -> Snapshot:
     """Say what entered the context in a turn; an unsupported kind has no entry."""
     servers = _servers(account.available)
     unknown = _unknown_results(account.calls)
-    entries = _call_entries(account.calls, servers)
-    skills = _skills(account.calls, account.selected, account.skill_files, unknown)
-    if skills is not None:
-        entries["skills"] = skills
+    entries = _call_entries(account.calls, servers, account.measured)
+    notes = account.skill_notes.get("", ())
+    skills = skills_used(
+        account.calls, account.selected, notes, account.skill_files, account.workspace
+    )
+    unknown += skills.unknown
+    if skills.entry is not None:
+        entries["skills"] = skills.entry
     rules = _rules(account, unknown)
     if rules is not None:
         entries["rules"] = rules
+    _add_system_prompt(entries, account.composition)
     _add_attachments(entries, account.attachments)
     _add_supplied(entries, account.supplied)
     supported = supported_kinds(account)
     entries = {k: entries[k] for k in KINDS if k in supported and k in entries}
+    entries = {k: _calibrated(entry, account) for k, entry in entries.items() if entry.tokens}
     return Snapshot(
-        entries={kind: entry for kind, entry in entries.items() if entry.tokens},
+        entries=entries,
         unsupported=tuple(kind for kind in KINDS if kind not in supported),
         produced_by=account.runtime,
         provider_backend=account.provider_backend,
         unknown=tuple(unknown),
-        available=account.available,
+        available=_available(account, servers),
         subagents=_sub_agents(account, servers),
         window=account.window,
-        reconciliation=_reconcile(account.last_input_tokens, entries),
+        reconciliation=_reconcile(account, entries),
+        skill_states=skills.states,
     )
 
 
@@ -113,13 +139,23 @@ def wanted_skills(account: Account) -> tuple[SelectedSkill, ...]:
                 _want(wanted, call.name, places)
     for skill in account.selected:
         _want(wanted, skill.name, places)
+    for notes in account.skill_notes.values():
+        for note in notes:
+            if note.path and note.units is None:
+                places.setdefault(skill_key(note.name), note.path)
+            _want(wanted, note.name, places)
     return tuple(wanted.values())
 
 
 def supported_kinds(account: Account) -> frozenset[str]:
     """Say for which kinds an absent entry means nothing, and not that nobody knows."""
     kinds = DERIVED_KINDS | account.supplied_kinds | {given.kind for given in account.supplied}
-    return kinds | {"files_attachments"} if account.attachments else kinds
+    if account.attachments:
+        kinds |= {"files_attachments"}
+    composition = account.composition
+    if composition is not None and any(p.kind == SYSTEM_PROMPT for p in composition.parts):
+        kinds |= {"system_prompt"}
+    return kinds
 
 
 def _want(wanted: dict[str, SelectedSkill], name: str, places: Mapping[str, str]) -> None:
@@ -133,98 +169,66 @@ def _servers(available: dict[str, Any] | None) -> tuple[str, ...]:
 
 def _unknown_results(calls: ToolInvocationAccumulator) -> list[Unknown]:
     unknown = [Unknown("tools", tool_use_id, ORPHAN_RESULT) for tool_use_id in calls.orphans()]
-    for name, (_, _, images) in calls.totals().items():
-        if images:
+    for name, total in calls.totals().items():
+        if total.images:
             kind = "mcp" if classify(name).kind == "mcp" else "tools"
             unknown.append(Unknown(kind, name, IMAGES))
     return unknown
 
 
-def _call_entries(calls: ToolInvocationAccumulator, servers: tuple[str, ...]) -> dict[str, Entry]:
+def _call_entries(
+    calls: ToolInvocationAccumulator, servers: tuple[str, ...], measured: Measured | None
+) -> dict[str, Entry]:
     """Make the entries of built-in tools and of MCP servers."""
     tools: _Groups = {}
     mcp: _Groups = {}
-    for name, (count, tokens, _) in calls.totals().items():
+    for name, total in calls.totals().items():
         if name == SKILL_TOOL:
             continue
         tool = classify(name, servers)
         groups = mcp if tool.kind == "mcp" else tools
         known = groups.get(tool.group, _NO_CALLS)
-        note = _note(known[2], name) if tool.ambiguous else known[2]
-        groups[tool.group] = (known[0] + tokens, known[1] + count, note)
+        groups[tool.group] = _Group(
+            known.tokens + total.tokens,
+            known.calls + total.calls,
+            known.wide + total.wide,
+            _note(known.note, name, tool),
+        )
     entries = {}
     if tools:
-        entries["tools"] = _calls_entry(tools, "tool_use/tool/")
+        entries["tools"] = _calls_entry(tools, "tool_use/tool/", measured)
     if mcp:
-        entries["mcp"] = _calls_entry(mcp, "tool_use/mcp/")
+        entries["mcp"] = _calls_entry(mcp, "tool_use/mcp/", measured)
     return entries
 
 
-def _note(note: str | None, name: str) -> str:
-    return f"{AMBIGUOUS}: {name}" if note is None else f"{note}, {name}"
+def _note(note: str | None, name: str, tool: ToolClass) -> str | None:
+    """Say under which other name the host knows a server, or which tools leave it unclear."""
+    if tool.ambiguous:
+        return f"{AMBIGUOUS}: {name}" if note is None else f"{note}, {name}"
+    return f"{ALIAS} {tool.alias}" if tool.alias is not None else note
 
 
-def _calls_entry(groups: _Groups, prefix: str) -> Entry:
+def _calls_entry(groups: _Groups, prefix: str, measured: Measured | None) -> Entry:
     # Text in ASCII sorts the same either way, and this is made at every usage event.
     names = sorted(groups) if "".join(groups).isascii() else sorted(groups, key=utf16_order)
-    items, sources, details, total = [], [], [], 0
+    items, sources, details, total, wide = [], [], [], 0, 0
     for name in names:
-        tokens, count, note = groups[name]
-        items.append(Item(name, tokens, count, None, note))
+        group = groups[name]
+        items.append(Item(name, group.tokens, group.calls, None, group.note))
         sources.append(prefix + name)
-        details.append(f"{name} × {count}")
-        total += tokens
-    return Entry(total, " + ".join(sources), ", ".join(details), tuple(items))
+        details.append(f"{name} × {group.calls}")
+        total += group.tokens
+        wide += group.wide
+    calibrated = None if measured is None else measured.calibrated(total, wide)
+    return Entry(total, " + ".join(sources), ", ".join(details), tuple(items), calibrated)
 
 
-def _skills(
-    calls: ToolInvocationAccumulator,
-    selected: Iterable[SelectedSkill],
-    files: SkillFiles,
-    unknown: list[Unknown],
-) -> Entry | None:
-    """Make the entry of the skills that were loaded; the rest goes to `unknown` with a reason."""
-    loaded = _loaded_names(calls.skill_calls(), selected, unknown)
-    items: dict[str, Item] = {}  # By path: two names of one file are one skill.
-    for key, name in loaded.items():
-        found = files.get(key)
-        if found is None:
-            unknown.append(Unknown("skills", name, NOT_FOUND))
-        elif found.bytes == 0:
-            unknown.append(Unknown("skills", name, EMPTY_FILE))
-        else:
-            items[found.path] = Item(found.name, file_tokens(found.bytes), None, found.source)
-    return _files_entry(items.values()) if items else None
-
-
-def _loaded_names(
-    calls: list[SkillCall], selected: Iterable[SelectedSkill], unknown: list[Unknown]
-) -> dict[str, str]:
-    """Give the names that were loaded by their key: those called in order, then those selected."""
-    loaded: dict[str, str] = {}
-    failed: dict[str, str] = {}
-    for call in calls:
-        if call.name is None:
-            unknown.append(Unknown("skills", call.tool_use_id, NO_NAME))
-        else:
-            names = failed if call.failed else loaded
-            names.setdefault(skill_key(call.name), call.name)
-    for skill in selected:
-        loaded.setdefault(skill_key(skill.name), canonical(skill.name))
-    for key, name in failed.items():
-        if key not in loaded:
-            unknown.append(Unknown("skills", name, CALL_FAILED))
-    return loaded
-
-
-def _files_entry(items: Iterable[Item]) -> Entry:
-    items = tuple(items)
-    return Entry(
-        sum(item.tokens for item in items),
-        " + ".join(item.source or item.name for item in items),
-        ", ".join(item.name for item in items),
-        items,
-    )
+def _calibrated(entry: Entry, account: Account) -> Entry:
+    """Add the corrected figure where an error was measured and none is there yet."""
+    if account.measured is None or entry.calibrated is not None:
+        return entry
+    return entry._replace(calibrated=account.measured.calibrated(entry.tokens))
 
 
 def _rules(account: Account, unknown: list[Unknown]) -> Entry | None:
@@ -235,25 +239,56 @@ def _rules(account: Account, unknown: list[Unknown]) -> Entry | None:
             name = given.detail or given.source.rpartition("/")[2]
             items[given.source] = Item(name, given.tokens, None, given.source)
     if items:
-        return _files_entry(items.values())
+        return files_entry(items.values())
+    if account.rules_unknown is not None:
+        unknown.append(Unknown("rules", "instructions", account.rules_unknown))
     for file in account.rule_files:
         if file.bytes is None:
             unknown.append(Unknown("rules", file.source, NOT_MEASURED))
         else:
             items[file.source] = Item(file.detail, file_tokens(file.bytes), None, file.source)
-    return _files_entry(items.values()) if items else None
+    return files_entry(items.values()) if items else None
+
+
+def _add_system_prompt(entries: dict[str, Entry], composition: Composition | None) -> None:
+    """Count the system prompt of the last request that was written down."""
+    parts = () if composition is None else composition.parts
+    units = sum(part.units for part in parts if part.kind == SYSTEM_PROMPT)
+    if units:
+        entries["system_prompt"] = Entry(call_tokens(units), COMPOSED, None, ())
+
+
+def _available(account: Account, servers: tuple[str, ...]) -> dict[str, Any] | None:
+    """Add to what the host named the sizes of schemas that were sent and not called."""
+    available = dict(account.available or {})
+    if account.listed:
+        available["skills"] = list(dict.fromkeys((*available.get("skills", ()), *account.listed)))
+    parts = () if account.composition is None else account.composition.parts
+    called = {classify(name, servers).group for name in account.calls.totals()}
+    schemas = [
+        [part.name, part.units]
+        for part in parts
+        if part.kind in (SCHEMA, MCP_SCHEMA) and part.name not in called
+    ]
+    if schemas:
+        available["schemas"] = schemas
+    return available or None
 
 
 def _add_attachments(entries: dict[str, Entry], attachments: Iterable[Attached]) -> None:
     items = tuple(Item(a.name, a.tokens, None, a.source) for a in attachments)
     if items:
-        entries["files_attachments"] = _files_entry(items)
+        entries["files_attachments"] = files_entry(items)
 
 
 def _add_supplied(entries: dict[str, Entry], supplied: Iterable[Supplied]) -> None:
-    """Add what the host supplied, but for rules, to the entries of its kinds."""
+    """Add what the host supplied, but for rules, to the entries of its kinds.
+
+    A system prompt that stands in a request as it was sent is not counted again.
+    """
+    is_composed = "system_prompt" in entries
     for given in supplied:
-        if given.kind == "rules":
+        if given.kind == "rules" or (given.kind == "system_prompt" and is_composed):
             continue
         entry = entries.get(given.kind)
         item = Item(given.detail or given.source, given.tokens, None, given.source)
@@ -279,33 +314,34 @@ def _joined(entry: Entry, given: Supplied, item: Item) -> Entry:
 
 
 def _sub_agents(account: Account, servers: tuple[str, ...]) -> tuple[SubAgent, ...]:
-    return tuple(
-        _sub_agent(agent_id, calls, account.skill_files, servers)
-        for agent_id, calls in account.sub_agents.items()
-        if not calls.is_empty()
-    )
+    ids = dict.fromkeys((*account.sub_agents, *account.skill_notes, *account.sub_usage))
+    agents = (_sub_agent(agent_id, account, servers) for agent_id in ids if agent_id)
+    return tuple(agent for agent in agents if agent is not None)
 
 
-def _sub_agent(
-    agent_id: str,
-    calls: ToolInvocationAccumulator,
-    files: SkillFiles,
-    servers: tuple[str, ...],
-) -> SubAgent:
-    unknown = _unknown_results(calls)
-    entries = _call_entries(calls, servers)
-    skills = _skills(calls, (), files, unknown)
-    if skills is not None:
-        entries["skills"] = skills
+def _sub_agent(agent_id: str, account: Account, servers: tuple[str, ...]) -> SubAgent | None:
+    calls = account.sub_agents.get(agent_id) or ToolInvocationAccumulator()
+    notes = account.skill_notes.get(agent_id, ())
+    usage = account.sub_usage.get(agent_id)
+    if calls.is_empty() and not notes and usage is None:
+        return None
+    entries = _call_entries(calls, servers, account.measured)
+    skills = skills_used(calls, (), notes, account.skill_files, account.workspace)
+    if skills.entry is not None:
+        entries["skills"] = skills.entry
     ordered = {kind: entries[kind] for kind in KINDS if kind in entries}
-    return SubAgent(agent_id, ordered, tuple(unknown))
+    unknown = (*_unknown_results(calls), *skills.unknown)
+    return SubAgent(agent_id, ordered, unknown, usage, skills.states)
 
 
-def _reconcile(
-    last_input_tokens: int | None, entries: Mapping[str, Entry]
-) -> Reconciliation | None:
-    if last_input_tokens is None:
+def _reconcile(account: Account, entries: Mapping[str, Entry]) -> Reconciliation | None:
+    if account.last_input_tokens is None:
         return None
     kinds = sum(entry.tokens for entry in entries.values())
-    remainder = last_input_tokens - kinds
-    return Reconciliation(last_input_tokens, kinds, remainder, remainder < 0)
+    remainder = account.last_input_tokens - kinds
+    calibrated = None
+    if account.measured is not None:
+        calibrated = sum(entry.calibrated or 0 for entry in entries.values())
+    return Reconciliation(
+        account.last_input_tokens, kinds, remainder, remainder < 0, account.measured, calibrated
+    )

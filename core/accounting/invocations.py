@@ -1,17 +1,38 @@
 """The calls and results of one agent in one turn, and what they sum to at any moment."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from core.accounting.estimator import call_tokens
 from core.accounting.kinds import SKILL_TOOL
 
 # Plain tuples of atoms: the garbage collector stops looking at them.
-_Result = tuple[int | None, int, int]  # (units, 1 for an error, images)
-_Call = tuple[str, int, str | None, str | None, int | None, int, int]
-# (name, input units, skill, path) and then the result.
+_Result = tuple[int | None, int, int, int]  # (units, 1 for an error, images, wide units)
+_Call = tuple[str, int, str | None, str | None, int, int | None, int, int, int]
+# (name, input units, skill, path, wide units of the input) and then the result.
 
-_NO_RESULT: _Result = (None, 0, 0)
+_NO_RESULT: _Result = (None, 0, 0, 0)
+
+
+class Total(NamedTuple):
+    """What the calls of one tool come to; `wide` is in UTF-16 units."""
+
+    calls: int
+    tokens: int
+    images: int
+    wide: int
+
+
+class CallRow(NamedTuple):
+    """One call with its result; units are UTF-16 units, `result_units` None without a result."""
+
+    tool_use_id: str
+    name: str
+    tokens: int
+    skill: str | None
+    path: str | None
+    result_units: int | None
+    failed: bool
 
 
 class SkillCall(NamedTuple):
@@ -35,7 +56,7 @@ class ToolInvocationAccumulator:
         self._calls: dict[str, _Call] = {}
         self._early: dict[str, _Result] = {}  # Results whose call has not come.
         self._duplicates: dict[str, None] = {}
-        self._totals: dict[str, tuple[int, int, int]] = {}
+        self._totals: dict[str, list[int]] = {}  # The fields of Total, by tool name.
 
     def call(
         self,
@@ -44,6 +65,7 @@ class ToolInvocationAccumulator:
         units: int,
         skill: str | None = None,
         path: str | None = None,
+        wide: int = 0,
     ) -> bool:
         """Take a call of so many UTF-16 units of input; True when its id was called before.
 
@@ -55,47 +77,62 @@ class ToolInvocationAccumulator:
         else:
             self._duplicates[tool_use_id] = None
             self._count(known, -1)
-            result = known[4:]
+            result = known[5:]
             if known[:4] != (name, units, skill, path):
                 del self._calls[tool_use_id]
-        call = (name, units, skill, path, *result)
+        call = (name, units, skill, path, wide, *result)
         self._calls[tool_use_id] = call
         self._count(call, 1)
         return known is not None
 
-    def result(self, tool_use_id: str, units: int, is_error: bool = False, images: int = 0) -> str:
+    def result(
+        self,
+        tool_use_id: str,
+        units: int,
+        is_error: bool = False,
+        images: int = 0,
+        wide: int = 0,
+    ) -> str:
         """Take a result of so many UTF-16 units; say what it is.
 
         "orphan": its call has not come; "matched": the first of its call; "replaced": a later one.
         """
-        result = (units, int(is_error), images)
+        result = (units, int(is_error), images, wide)
         known = self._calls.get(tool_use_id)
         if known is None:
             self._early[tool_use_id] = result
             return "orphan"
-        call = known[:4] + result
+        call = known[:5] + result
         self._calls[tool_use_id] = call
-        self._count(known, -1)
-        self._count(call, 1)
-        return "matched" if known[4] is None else "replaced"
+        total = self._totals[known[0]]
+        total[1] += call_tokens(call[1] + units) - call_tokens(known[1] + (known[5] or 0))
+        total[2] += images - known[7]
+        total[3] += wide - known[8]
+        return "matched" if known[5] is None else "replaced"
 
-    def totals(self) -> Mapping[str, tuple[int, int, int]]:
-        """Give (calls, tokens, images) by tool name, the Skill tool's too; not to be changed."""
-        return self._totals
+    def totals(self) -> Mapping[str, Total]:
+        """Give the totals by tool name, the Skill tool's too."""
+        return {name: Total(*total) for name, total in self._totals.items()}
+
+    def rows(self) -> Iterator[CallRow]:
+        """Give every call, in the order they were made."""
+        for tool_use_id, call in self._calls.items():
+            tokens = call_tokens(call[1] + (call[5] or 0))
+            yield CallRow(tool_use_id, call[0], tokens, call[2], call[3], call[5], call[6] == 1)
 
     def skill_calls(self) -> list[SkillCall]:
         """List the Skill calls in the order they were made."""
         if SKILL_TOOL not in self._totals:
             return []
         return [
-            SkillCall(tool_use_id, call[2], call[5] == 1)
+            SkillCall(tool_use_id, call[2], call[6] == 1)
             for tool_use_id, call in self._calls.items()
             if call[0] == SKILL_TOOL
         ]
 
     def pending(self) -> list[str]:
         """List the ids of calls that have no result yet."""
-        return [tool_use_id for tool_use_id, call in self._calls.items() if call[4] is None]
+        return [tool_use_id for tool_use_id, call in self._calls.items() if call[5] is None]
 
     def orphans(self) -> list[str]:
         """List the ids of results whose call has not come."""
@@ -122,7 +159,7 @@ class ToolInvocationAccumulator:
     def has_good_result(self, tool_use_id: str) -> bool:
         """Say whether a call of this id has a result that is no error."""
         call = self._calls.get(tool_use_id)
-        return call is not None and call[4] is not None and not call[5]
+        return call is not None and call[5] is not None and not call[6]
 
     def to_json(self) -> dict[str, Any]:
         """Give all of it as JSON values."""
@@ -136,19 +173,27 @@ class ToolInvocationAccumulator:
     def from_json(cls, data: dict[str, Any]) -> "ToolInvocationAccumulator":
         """Read what `to_json` wrote; the totals are summed anew."""
         account = cls()
-        account._early = {row[0]: (row[1], row[2], row[3]) for row in data["early"]}
+        account._early = {row[0]: (row[1], row[2], row[3], row[4]) for row in data["early"]}
         account._duplicates = dict.fromkeys(data["duplicates"])
-        for tool_use_id, name, units, skill, path, *result in data["calls"]:
-            call = (name, units, skill, path, result[0], result[1], result[2])
+        for tool_use_id, name, units, skill, path, wide, *result in data["calls"]:
+            call = (name, units, skill, path, wide, *_result(result))
             account._calls[tool_use_id] = call
             account._count(call, 1)
         return account
 
     def _count(self, call: _Call, sign: int) -> None:
         """Add a call to the totals of its tool, or take it out again."""
-        calls, tokens, images = self._totals.get(call[0], (0, 0, 0))
-        if calls + sign == 0:
+        total = self._totals.get(call[0])
+        if total is None:
+            total = self._totals[call[0]] = [0, 0, 0, 0]
+        total[0] += sign
+        if not total[0]:
             del self._totals[call[0]]
             return
-        spent = call_tokens(call[1] + (call[4] or 0))
-        self._totals[call[0]] = (calls + sign, tokens + sign * spent, images + sign * call[6])
+        total[1] += sign * call_tokens(call[1] + (call[5] or 0))
+        total[2] += sign * call[7]
+        total[3] += sign * (call[4] + call[8])
+
+
+def _result(row: list[Any]) -> _Result:
+    return (row[0], row[1], row[2], row[3])

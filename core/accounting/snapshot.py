@@ -1,9 +1,13 @@
 """What a snapshot holds: what really entered the context in one turn, and what is not known."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from core.accounting.error import Measured
 from core.accounting.estimator import ESTIMATOR, TOKENS_MAX
 from core.accounting.kinds import KINDS
+from core.accounting.skill_states import SkillState
+from core.accounting.usage import Figures
 
 
 class Item(NamedTuple):
@@ -23,6 +27,18 @@ class Entry(NamedTuple):
     source: str
     detail: str | None = None
     items: tuple[Item, ...] = ()
+    calibrated: int | None = None  # `tokens`, corrected by the measured error of the estimate.
+
+
+def files_entry(items: Iterable[Item]) -> Entry:
+    """Make the entry of whole files, one item each."""
+    items = tuple(items)
+    return Entry(
+        sum(item.tokens for item in items),
+        " + ".join(item.source or item.name for item in items),
+        ", ".join(item.name for item in items),
+        items,
+    )
 
 
 class Unknown(NamedTuple):
@@ -39,6 +55,8 @@ class SubAgent(NamedTuple):
     agent_id: str
     entries: dict[str, Entry]
     unknown: tuple[Unknown, ...] = ()
+    usage: Figures | None = None  # Of its own requests in this turn, in tokens.
+    skill_states: tuple[SkillState, ...] = ()
 
 
 class Window(NamedTuple):
@@ -55,6 +73,8 @@ class Reconciliation(NamedTuple):
     kinds: int
     remainder: int  # Input less kinds: conversation and the like.
     overcount: bool  # True when the kinds come to more than was sent; the remainder is negative.
+    error: Measured | None = None  # Of the estimate, as far as it was measured.
+    calibrated: int | None = None  # Sum of the kinds, corrected by it.
 
 
 class Snapshot(NamedTuple):
@@ -70,6 +90,7 @@ class Snapshot(NamedTuple):
     estimator: str = ESTIMATOR
     window: Window | None = None
     reconciliation: Reconciliation | None = None
+    skill_states: tuple[SkillState, ...] = ()
 
 
 def to_json(snapshot: Snapshot) -> dict[str, Any]:
@@ -82,6 +103,8 @@ def to_json(snapshot: Snapshot) -> dict[str, Any]:
         "subagents": [_sub_agent_json(agent) for agent in snapshot.subagents],
         "estimator": snapshot.estimator,
     }
+    if snapshot.skill_states:
+        data["skill_states"] = [list(state) for state in snapshot.skill_states]
     if snapshot.provider_backend is not None:
         data["provider_backend"] = snapshot.provider_backend
     if snapshot.available is not None:
@@ -89,7 +112,7 @@ def to_json(snapshot: Snapshot) -> dict[str, Any]:
     if snapshot.window is not None:
         data["window"] = snapshot.window._asdict()
     if snapshot.reconciliation is not None:
-        data["reconciliation"] = _present(snapshot.reconciliation)
+        data["reconciliation"] = _reconciliation_json(snapshot.reconciliation)
     return data
 
 
@@ -104,13 +127,36 @@ def from_json(data: dict[str, Any]) -> Snapshot:
         unknown=_unknown(data["unknown"]),
         available=data.get("available"),
         subagents=tuple(
-            SubAgent(agent["agent_id"], _entries(agent["entries"]), _unknown(agent["unknown"]))
+            SubAgent(
+                agent["agent_id"],
+                _entries(agent["entries"]),
+                _unknown(agent["unknown"]),
+                Figures(*agent["usage"]) if "usage" in agent else None,
+                _states(agent),
+            )
             for agent in data["subagents"]
         ),
         estimator=data["estimator"],
         window=Window(**window) if window is not None else None,
-        reconciliation=Reconciliation(**reconciliation) if reconciliation is not None else None,
+        reconciliation=None if reconciliation is None else _reconciliation(reconciliation),
+        skill_states=_states(data),
     )
+
+
+def _reconciliation_json(reconciliation: Reconciliation) -> dict[str, Any]:
+    data = _present(reconciliation)
+    if reconciliation.error is not None:
+        data["error"] = list(reconciliation.error)
+    return data
+
+
+def _reconciliation(data: dict[str, Any]) -> Reconciliation:
+    error = data.get("error")
+    return Reconciliation(**{**data, "error": None if error is None else Measured(*error)})
+
+
+def _states(data: dict[str, Any]) -> tuple[SkillState, ...]:
+    return tuple(SkillState(*row) for row in data.get("skill_states", ()))
 
 
 def _present(record: NamedTuple) -> dict[str, Any]:
@@ -138,6 +184,12 @@ def _sub_agent_json(agent: SubAgent) -> dict[str, Any]:
         "agent_id": agent.agent_id,
         "entries": _entries_json(agent.entries),
         "unknown": [unknown._asdict() for unknown in agent.unknown],
+        **({} if agent.usage is None else {"usage": [min(n, TOKENS_MAX) for n in agent.usage]}),
+        **(
+            {"skill_states": [list(state) for state in agent.skill_states]}
+            if agent.skill_states
+            else {}
+        ),
     }
 
 
@@ -148,6 +200,7 @@ def _entries(data: dict[str, Any]) -> dict[str, Entry]:
             entry["source"],
             entry.get("detail"),
             tuple(Item(**item) for item in entry.get("items", ())),
+            entry.get("calibrated"),
         )
         for kind, entry in data.items()
     }

@@ -2,7 +2,7 @@
 
 import re
 
-from core.accounting.estimator import utf16_units
+from core.units import utf16_units
 
 NAME_UNITS_MAX = 120  # UTF-16 units of one name or path in a sentence.
 

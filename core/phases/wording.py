@@ -7,12 +7,13 @@ content of a file. Lengths are UTF-16 units, in which hosts count.
 from collections.abc import Sequence
 from typing import Any
 
-from core.accounting.estimator import UNITS_PER_TOKEN, utf16_units
+from core.accounting.estimator import UNITS_PER_TOKEN
 from core.phases.criteria import open_skill as open_skill
 from core.phases.criteria import skill_not_opened as skill_not_opened
 from core.phases.criteria import wanted
 from core.phases.display import cut, shell_word, shown, shown_lines
 from core.phases.plan import Phase, Plan
+from core.units import utf16_units
 
 BLOCK_UNITS_MAX = 1500
 CONTINUE_UNITS_MAX = 4000

@@ -1,27 +1,25 @@
-"""The hosts that we know, and when they stop listening to blocks."""
+"""The hosts that we know: one module or package of this folder each, named by its id."""
 
-from typing import NamedTuple
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 
+import core.runtimes
+from core.recordings.contract import Runtime
 
-class Runtime(NamedTuple):
-    """One host, by the id that its snapshots are produced by."""
-
-    id: str
-    block_cap: int | None = None  # Answers in a row that it obeys; None: it has no cap.
-    block_cap_variable: str | None = None  # Environment variable that moves the cap; 0 lifts it.
-
-
-KNOWN = {
-    runtime.id: runtime
-    for runtime in (
-        Runtime("claude_code", 8, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"),
-        Runtime("codepilot_runtime"),
-        Runtime("codex_runtime"),
-        Runtime("acp_agent"),
-    )
-}
+_ITSELF = "registry"
 
 
-def runtime(runtime_id: str) -> Runtime:
-    """Give the host of this id; a host of its own (`x-<name>`) sends canonical events."""
-    return KNOWN.get(runtime_id) or Runtime(runtime_id)
+def known() -> tuple[str, ...]:
+    """Name every host, without loading any."""
+    names = (found.name for found in iter_modules(core.runtimes.__path__))
+    return tuple(sorted(name for name in names if name != _ITSELF))
+
+
+@cache
+def runtime(runtime_id: str) -> Runtime | None:
+    """Load the host of this id; None for one of its own (`x-<name>`), which maps nothing."""
+    if runtime_id not in known():
+        return None
+    found: Runtime = import_module(f"core.runtimes.{runtime_id}").RUNTIME
+    return found

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from core.runtimes.claude_file import Fault
+from core.recordings.contract import Fault
 
 Json = Any
 

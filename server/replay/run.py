@@ -7,9 +7,8 @@ from typing import Any
 
 from core.errors import PlanRefused
 from core.events import Prompt, SelectedSkill, SessionEnd, SessionStart, ToolCall, TurnEnd
-from core.runtimes.claude_code import RUNTIME, FileChange, SkillBody
-from core.runtimes.claude_file import Fault
-from core.runtimes.claude_transcript import Step, Transcript
+from core.recordings.contract import AgentSeen, Fault, FileChange, SkillBody, Step
+from core.recordings.recording import Recording
 from server.replay.client import ChildFailed, Refused, Sidecar
 from server.replay.interrupts import Interrupts
 from server.replay.kept import check_state
@@ -40,7 +39,7 @@ def replay(
     a signal ends this. Raises UnknownFormat, StateInTheWay, PlanRefused, ChildFailed, or OSError
     for a file that cannot be read.
     """
-    transcript = Transcript(file)
+    transcript = Recording(file)
     if state is not None:
         check_state(state, transcript.head.session_id)
     with Interrupts() as interrupts, Scratch(transcript.head.cwd) as scratch:
@@ -55,7 +54,7 @@ def replay(
         return player.report
 
 
-def _prepare(transcript: Transcript, scratch: Scratch, progress: Progress) -> int:
+def _prepare(transcript: Recording, scratch: Scratch, progress: Progress) -> int:
     """Lay out the skills that the recording carries; give the number of steps."""
     total = 0
     for step in transcript.steps():
@@ -86,10 +85,10 @@ class _Player:
     """Sends one step after the other and writes down the answers."""
 
     def __init__(
-        self, transcript: Transcript, scratch: Scratch, sidecar: Sidecar, plan: str | None
+        self, transcript: Recording, scratch: Scratch, sidecar: Sidecar, plan: str | None
     ) -> None:
         head = transcript.head
-        self.report = Report(head.session_id, RUNTIME, head.version)
+        self.report = Report(head.session_id, head.runtime, head.version)
         self._transcript = transcript
         self._scratch = scratch
         self._sidecar = sidecar
@@ -108,8 +107,8 @@ class _Player:
         match event:
             case FileChange():
                 self._change(event)
-            case SkillBody():
-                pass  # It lay ready before the session began.
+            case SkillBody() | AgentSeen():
+                pass  # The first lay ready before the session began; the second says nothing.
             case SessionStart():
                 self._start(event)
             case SessionEnd():
@@ -135,6 +134,8 @@ class _Player:
 
     def _tell(self, step: Step) -> None:
         event = step.event
+        if isinstance(event, FileChange | SkillBody | AgentSeen) or message_of(event) is None:
+            return  # No method tells it, and no plan asks for it.
         if isinstance(event, Prompt):
             event = event._replace(selected_skills=tuple(map(self._here, event.selected_skills)))
         try:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple, Self
 
-from core.runtimes.claude_code import FileChange, SkillBody
+from core.recordings.contract import FileChange, SkillBody
 
 FILES_MAX = 20_000
 DEPTH_MAX = 200  # Folders in one another: what makes and removes them is recursive.
@@ -42,7 +42,8 @@ class Scratch:
 
     def __enter__(self) -> Self:
         try:
-            for path in (self.workspace, self.home, self.state):
+            # The .git ends the search for skills in folders above the workspace.
+            for path in (self.workspace, self.home, self.state, os.path.join(self.root, ".git")):
                 os.mkdir(path, 0o700)
         except OSError:
             self.__exit__()

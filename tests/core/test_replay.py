@@ -59,6 +59,10 @@ USAGES = st.builds(
     TOKENS,
     message_id=st.sampled_from([None, "m1", "m2"]),
     cumulative=st.booleans(),
+    agent_id=AGENTS,
+    inherited=st.booleans(),
+    partial=st.booleans(),
+    request_id=st.sampled_from([None, "r1"]),
 )
 ENDS = st.builds(
     e.TurnEnd,
@@ -75,7 +79,17 @@ OTHERS = st.sampled_from(
         e.Context("rules", "/w/CLAUDE.md", bytes=9),
         e.Context("memory", "notes", units=9),
         e.Composer(units=9, files=(e.Attachment("a", "a", bytes=1),)),
-        e.Compaction("after"),
+        e.Compaction("after", post_tokens=400),
+        e.Context("system_prompt", "given", units=90),
+        e.Fill(700, 1000, "host/fill"),
+        e.Request("r1", (e.Part("system_prompt", None, "shape", 40),)),
+        e.Request(agent_id="a1"),
+        e.Spoken("model", "好 and so on"),
+        e.Skill("tidy", "loaded", "/w/tidy/SKILL.md", 90),
+        e.Skill("tidy", "dropped"),
+        e.Skill("tidy", "reinjected", units=40, note="truncated", agent_id="a1"),
+        e.SkillListing(("tidy", "write"), is_initial=True),
+        e.SkillListing((), removed=("tidy",)),
         e.Arm(PLAN.plan, PLAN.path, PLAN.digest, "host"),
         e.Decline("no", "host"),
         e.Park("host"),
@@ -131,6 +145,8 @@ def example(cls: type[f.Fact]) -> f.Fact:
         values["criteria"] = [["out.md", "met", ""]]
     if cls is f.ComposerChanged:
         values["files"] = [["a", 1]]
+    if cls is f.SkillsListed:
+        values["names"], values["removed"] = ["a", "b"], ["b"]
     if cls is f.PlanArmed or "warnings" in values:
         values["warnings"] = ["w"]
     return cls(**values)

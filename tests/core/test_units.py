@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.accounting.estimator import (
-    call_tokens,
+from core.accounting.estimator import call_tokens, file_tokens
+from core.units import (
+    LongText,
     content_units,
-    file_tokens,
     image_count,
     javascript_number,
     json_units,
@@ -122,6 +122,23 @@ def test_known_numbers(value: float, printed: str) -> None:
 )
 def test_known_values(value: Any, units: int) -> None:
     assert json_units(value) == units
+
+
+def test_a_text_that_is_not_kept_has_its_length_everywhere() -> None:
+    text = LongText(7, 9)
+
+    assert utf16_units(text) == content_units(text) == content_units([{"text": text}]) == 7
+    assert json_units(text) == 9 + 2
+    assert json_units({text: [text]}) == len('{"":[""]}') + 2 * 9
+    assert image_count(text) == 0
+
+
+def test_a_text_that_is_not_kept_is_not_taken_for_an_empty_one() -> None:
+    text = LongText(7, 9)
+
+    assert text
+    assert text not in {"", LongText(7, 9)}
+    assert len({text, LongText(7, 9), ""}) == 3
 
 
 def test_nesting_of_any_depth_is_counted() -> None:

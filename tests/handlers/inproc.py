@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from core.later import here
 from handlers.app import Application
 from handlers.method import Call, Client
 
@@ -93,4 +94,4 @@ class Host:
     def _send(self, name: str, session: str | None, params: dict[str, Any], call: Call) -> Any:
         method = self._methods[f"turnkeeper/{name}"]
         sent = params if session is None else {"sessionId": session, **params}
-        return method.unstructure(method.handle(method.structure(sent), call))
+        return method.unstructure(here(method.handle(method.structure(sent), call)))

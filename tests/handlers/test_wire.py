@@ -58,11 +58,9 @@ BAD = (
     Bad(w.UsageParams, USAGE, {"output": -1}, "output: expected an integer from 0 to"),
     Bad(w.UsageParams, USAGE, {"cacheRead": 2**53 + 1}, "cacheRead: expected an integer from 0 to"),
     Bad(w.UsageParams, USAGE, {"cumulative": "yes"}, "cumulative: expected true or false, got a"),
-    Bad(
-        w.SessionStartParams, START, {"runtime": "native"}, "runtime: expected one of claude_code,"
-    ),
-    Bad(w.SessionStartParams, START, {"runtime": "x-"}, "runtime: expected one of claude_code,"),
-    Bad(w.SessionStartParams, START, {"runtime": "x-Caps"}, "runtime: expected one of claude_code"),
+    Bad(w.SessionStartParams, START, {"runtime": "native"}, "runtime: expected one of acp_agent,"),
+    Bad(w.SessionStartParams, START, {"runtime": "x-"}, "runtime: expected one of acp_agent,"),
+    Bad(w.SessionStartParams, START, {"runtime": "x-Caps"}, "runtime: expected one of acp_agent"),
     Bad(
         w.SessionStartParams, START, {"source": "reboot"}, "source: expected one of startup, resume"
     ),
@@ -294,6 +292,7 @@ IDLE: dict[str, Any] = {
 }
 ENTRY = {"tokens": 9, "source": "tool_use/tool/Bash", "detail": "Bash × 1"}
 PLAIN = {"entries": {"tools": ENTRY}, "unsupported": ["memory"], "producedBy": "claude_code"}
+PART = {"kind": "user_text", "source": "transcript/api-request-blob", "units": 8, "tokens": 9}
 ACCOUNTING = {
     "sessionId": "s1",
     "turnId": "t1",
@@ -303,13 +302,15 @@ ACCOUNTING = {
     "snapshot": PLAIN
     | {
         "unknown": [{"kind": "skills", "name": "x", "reason": "not found"}],
-        "subagents": [{"agentId": "a", "entries": {}, "unknown": []}],
+        "subagents": [{"agentId": "a", "entries": {}, "unknown": [], "skillStates": []}],
+        "skillStates": [{"name": "x", "state": "called"}],
         "reconciliation": {"input": 1, "kinds": 9, "remainder": -8, "overcount": True},
     },
     "rows": [{"kind": "tools", "label": "Tools", "tokens": 9, "share": 0.5}],
     "bars": {"cells100": [{"kind": "tools", "cells": 50}], "cells10": []},
     "usage": {"input": 1, "context_accounting": PLAIN},
     "window": {"tokens": 18, "source": "host", "used": 9, "ratio": 0.5, "remaining": 9},
+    "composition": {"requestId": "r", "parts": [PART], "reported": 9},
 }
 VERDICT = {
     "decision": "block",

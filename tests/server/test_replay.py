@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from core.events import ToolCall
-from core.runtimes.claude_code import FileChange, SkillBody
+from core.recordings.contract import FileChange, SkillBody
 from server.child import turnkeeper_argv
 from server.replay.client import ChildFailed, Refused, Sidecar
 from server.replay.interrupts import Interrupts
@@ -148,13 +148,13 @@ def test_unreadable_lines_are_counted_and_named(tmp_path: Path) -> None:
 
 
 def test_another_format_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
-    path = recorded(tmp_path, {"type": "session_meta", "payload": {}})
+    path = recorded(tmp_path, {"type": "session", "id": "x", "provider": "p"})
 
     done = turnkeeper(tmp_path, path)
 
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "Codex rollout" in done.stderr
+    assert "another program" in done.stderr
 
 
 def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:

@@ -1,321 +1,344 @@
-"""A Claude Code transcript file as a sequence of canonical events, each with its line number."""
+"""The rows of a transcript file of Claude Code 1.0 to 2.1."""
 
-from collections.abc import Callable, Iterator
-from hashlib import sha256
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from core.events import Event, Json, Prompt, SessionEnd, SessionStart, TurnEnd
-from core.runtimes import claude_code as rows
-from core.runtimes.claude_code import Blocks, FileChange, SkillBody
-from core.runtimes.claude_file import Fault, Head, Row, read_head, text_of
-from core.runtimes.claude_file import rows as rows_of_file
+from core.events import Context, Skill
+from core.recordings.contract import BLOCKED, ENDED, Row, SkillBody
+from core.runtimes.claude_code import attachments, rows
+from core.runtimes.claude_code.messages import tell_message
+from core.runtimes.claude_code.rows import Blocks
+from core.runtimes.claude_code.shapes import SYNTHETIC_MODEL, dict_of, list_of, text_of
+from core.runtimes.claude_code.state import (
+    EARLY_ROWS_MAX,
+    FIRST_WITH_REQUESTS,
+    State,
+    Thread,
+    digest,
+    is_before,
+)
+from core.units import utf16_units
 
-OPENING_TURN = "before-first-prompt"  # Rows before the first prompt are a turn of this name.
-
-BLOCKED, ENDED, NOT_RECORDED = "blocked", "ended", ""
-
-
-class Step(NamedTuple):
-    """One thing that a transcript tells, and the line that tells it.
-
-    `recorded` says of a TurnEnd what the recorded session did there: blocked, ended, or "" where
-    no stop was recorded.
-    """
-
-    line: int
-    event: Event | FileChange | SkillBody
-    recorded: str = NOT_RECORDED
+if TYPE_CHECKING:
+    from core.runtimes.claude_code.requests import RequestLog
 
 
-class Transcript:
-    """A transcript file, read once for its head and then as often as `steps` is called."""
+class Held:
+    """A command that a person typed: the row after it tells whether it loads a skill."""
 
-    def __init__(self, path: str) -> None:
-        """Read the head; raise UnknownFormat for another format and OSError as it comes."""
-        self.path = path
-        self.head = read_head(path)
-        self.faults: list[Fault] = []
+    __slots__ = ("by_human", "is_told", "name", "prompt_id", "text", "uuid")
 
-    def steps(self) -> Iterator[Step]:
-        """Give everything in the file, in order; `faults` then names the lines set aside."""
-        self.faults = []
-        reader = _Reader(self.head)
-        head = self.head
-        yield Step(
-            1,
-            SessionStart(
-                rows.RUNTIME,
-                head.cwd,
-                model=head.model,
-                source="startup",
-                parent_session_id=head.parent_session_id,
-            ),
-        )
-        line = 1
-        for line, row in rows_of_file(self.path, self.faults):
-            yield from reader.read(line, row)
-        yield from reader.finish(line)
-        yield Step(line, SessionEnd())
+    def __init__(self, row: Row, text: str, by_human: bool, is_told: bool) -> None:
+        self.name = rows.typed_command(text)
+        self.text, self.by_human = text, by_human
+        self.uuid, self.prompt_id = text_of(row, "uuid"), text_of(row, "promptId")
+        self.is_told = is_told  # A hook has told the prompt.
+
+    def is_followed_by(self, row: Row) -> bool:
+        """Say whether this row of the program's is the text of the command."""
+        parent, prompt = text_of(row, "parentUuid"), text_of(row, "promptId")
+        return bool((parent and parent == self.uuid) or (prompt and prompt == self.prompt_id))
 
 
-class _Turn:
-    """The open turn, as far as the rows so far have told."""
+class TranscriptRows:
+    """Reads rows of the session's own file, and of its sub-agents' files."""
 
-    __slots__ = ("id", "is_active", "last_text", "outcome", "stops")
-
-    def __init__(self, turn_id: str) -> None:
-        self.id = turn_id
-        self.stops = 0
-        self.outcome = "completed"
-        self.last_text: str | None = None
-        self.is_active = True  # Something happened since its last stop.
-
-
-class _Reader:
-    """Turns rows into steps; holds the open turn and what is waiting for its other half."""
-
-    def __init__(self, head: Head) -> None:
-        self._head = head
-        self._turn: _Turn | None = None
-        self._turn_ids: set[str] = set()
-        self._held: Step | None = None  # A typed command: the next row tells whether it is a skill.
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._turns = state.turns
+        self._held: Held | None = None
         self._stop_ids: set[str] = set()  # Stops that a feedback row has told of.
-        self._is_local = False  # The next command ran in the program, the model never saw it.
-        self._calls: set[str] = set()
-        self._results: set[str] = set()
-        self._writes: dict[str, tuple[str, Json]] = {}
-        self._last_usage: Event | None = None
-        self._agents: dict[str, str] = {}  # Row of a sub-agent -> the agent.
-        self._tasks: dict[str, str] = {}  # Digest of a sub-agent's prompt -> the call that sent it.
-        self._readers: dict[str, Callable[[int, Row], Iterator[Step]]] = {
-            "user": self._user,
-            "assistant": self._assistant,
-            "system": self._system,
-            "attachment": self._attachment,
-            "progress": self._progress,
+        self._is_local = False  # The next command ran in the program, no model was asked.
+        self._chain: dict[str, str] = {}  # Row of an inline sub-agent -> the agent.
+        self._attached: dict[str, Callable[[Row, Row], None]] = {
+            "queued_command": self._queued,
+            "invoked_skills": self._invoked,
+            "prompt_snapshot": self._snapshot,
+            "hook_blocking_error": self._blocking_error,
         }
 
-    def read(self, line: int, row: Row) -> Iterator[Step]:
-        """Give what this row tells; an unknown type tells nothing."""
-        reader = self._readers.get(text_of(row, "type"))
-        if reader is None:
+    def user(self, row: Row) -> None:
+        """Read a user row: a prompt, results, or what the program put in."""
+        if row.get("isSidechain") is True and self._went_to_side(row):
             return
-        if row.get("isSidechain") is True and not self._head.side_only:
-            yield from self._side(line, row, text_of(row, "agentId") or self._agent(row), None)
-        else:
-            yield from reader(line, row)
-
-    def finish(self, line: int) -> Iterator[Step]:
-        """End what is still open at the end of the file."""
-        yield from self._release()
-        yield from self._end_turn(line)
-
-    def _user(self, line: int, row: Row) -> Iterator[Step]:
-        found = rows.blocks(row.get("message"))
-        body = rows.skill_body(found.text) if row.get("isMeta") else None
-        yield from self._release(body)
-        if rows.is_stop_feedback(row, found.text):
-            yield from self._stop(line, BLOCKED)
-        elif body is not None:
-            yield Step(line, body)
-        elif found.results:
-            self._act("completed")
-            yield from self._tool_results(line, row, found, None)
-        if rows.is_interrupt(found.text):
-            self._act("interrupted")
-        elif rows.is_caveat(found.text):
+        found = rows.blocks(rows.content_of(row))
+        main = self._state.main
+        self._state.first_row = self._state.first_row or text_of(row, "uuid")
+        if main.log is not None or main.early is not None:
+            self._keep(main, row)
+        if found.results and not found.text:
+            self._release()
+            self._turns.act()
+            self._results(main, row, found)
+            return
+        is_meta = bool(row.get("isMeta"))
+        is_skill = self._body_or_release(main, row, found.text if is_meta else "")
+        if found.results:
+            self._turns.act()
+            self._results(main, row, found)
+        text = found.text
+        if is_meta and rows.is_stop_feedback(text):
+            self._turns.stop(BLOCKED)
+        if rows.is_interrupt(text):
+            self._turns.act("interrupted")
+            self._state.say(main, "program", text)
+        elif rows.is_caveat(text):
             self._is_local = True
+            self._state.say(main, "program", text)
         elif _is_prompt(row, found):
-            yield from self._prompt(line, row, found.text)
+            self._prompt(row, text)
+        elif not is_skill and (found.results or is_meta or row.get("isCompactSummary")):
+            self._state.say(main, "program", text)
 
-    def _prompt(self, line: int, row: Row, text: str) -> Iterator[Step]:
-        was_local, self._is_local = self._is_local, False
-        if rows.is_local(text) or (was_local and rows.is_command(text)):
+    def assistant(self, row: Row) -> None:
+        """Read a row of a message of the model."""
+        if row.get("isSidechain") is True and self._went_to_side(row):
             return
-        by_human = not rows.is_from_machine(text) and not self._head.side_only
-        if by_human or self._turn is None or self._is_at_rest(self._turn):
-            yield from self._end_turn(line)
-            self._open(self._new_id(row))
-        step = Step(line, Prompt(self._turn_id(), text, by_human))
-        if rows.is_command(text):
-            self._held = step
-        else:
-            yield step
-
-    def _assistant(self, line: int, row: Row) -> Iterator[Step]:
-        yield from self._release()
-        message = row.get("message")
-        found = rows.blocks(message)
+        if self._held is not None:
+            self._release()
+        message, main = row.get("message"), self._state.main
+        if main.log is not None or main.early is not None:
+            self._keep(main, row)
         if row.get("isApiErrorMessage"):
-            self._act("failed")
-        elif isinstance(message, dict) and message.get("model") != rows.SYNTHETIC_MODEL:
-            turn = self._act("completed")
-            turn.last_text = found.text or turn.last_text
-            yield from self._tool_calls(line, found, None, None)
-            yield from self._usage(line, row)
+            self._turns.act("failed")
+        elif isinstance(message, dict) and message.get("model") != SYNTHETIC_MODEL:
+            turn = self._turns.act()
+            turn.last_text = tell_message(self._state, main, row, False) or turn.last_text
 
-    def _usage(self, line: int, row: Row) -> Iterator[Step]:
-        usage = rows.usage(row)
-        if usage is not None and usage != self._last_usage:
-            self._last_usage = usage
-            yield Step(line, usage)
-
-    def _system(self, line: int, row: Row) -> Iterator[Step]:
+    def system(self, row: Row) -> None:
+        """Read a row of the program: a stop, a compaction."""
         subtype = row.get("subtype")
         if subtype == "stop_hook_summary":
-            yield from self._release()
-            yield from self._summary(line, row)
-        elif subtype == "compact_boundary":
-            yield from self._release()
-            yield Step(line, rows.compaction(row))
+            self._release()
+            self._summary(row)
+        elif subtype == "compact_boundary" and row.get("isSidechain") is not True:
+            self._release()
+            self._state.compact_skills(self._state.main, rows.preserved_rows(row))
+            self._state.compacted("transcript", row, "transcript/compact_boundary")
 
-    def _attachment(self, line: int, row: Row) -> Iterator[Step]:
-        attachment = row.get("attachment")
-        if not isinstance(attachment, dict):
+    def attachment(self, row: Row) -> None:
+        """Read what the program put beside the conversation."""
+        if row.get("isSidechain") is True and self._went_to_side(row):
             return
-        if attachment.get("type") == "queued_command":
-            yield from self._queued(line, attachment)
-        elif attachment.get("type") == "hook_blocking_error":
-            self._stop_ids.add(text_of(attachment, "toolUseID"))
-        for event in rows.instruction_files(attachment, self._head.cwd):
-            yield Step(line, event)
+        attachment = dict_of(row, "attachment")
+        self._keep(self._state.main, row)
+        kind = text_of(attachment, "type")
+        special = self._attached.get(kind)
+        if special is not None:
+            special(attachment, row)
+            return
+        for event in attachments.events(attachment, row, self._state.head.cwd):
+            if isinstance(event, Context) and event.kind in attachments.INSTRUCTION_KINDS:
+                self._state.supply(event)
+            else:
+                self._state.tell(event)
+        if kind not in attachments.OF_A_KIND:
+            self._state.say(self._state.main, "program", attachments.text(attachment, row))
 
-    def _queued(self, line: int, attachment: Row) -> Iterator[Step]:
-        # The program folds a prompt that came meanwhile into the running turn: one stop for both.
-        text = rows.blocks({"content": attachment.get("prompt")}).text
-        if text and not rows.is_local(text):
-            yield from self._release()
-            self._act("completed")
-            yield Step(line, Prompt(self._turn_id(), text, not rows.is_from_machine(text)))
-
-    def _progress(self, line: int, row: Row) -> Iterator[Step]:
+    def progress(self, row: Row) -> None:
+        """Read what a sub-agent did meanwhile; its own file tells it again, and better."""
         data = row.get("data")
-        if isinstance(data, dict) and data.get("type") == "agent_progress":
-            message = data.get("message")
-            agent_id, parent = text_of(data, "agentId"), text_of(row, "parentToolUseID")
-            if isinstance(message, dict) and agent_id:
-                yield from self._side(line, message, agent_id, parent or None)
+        if not isinstance(data, dict) or data.get("type") != "agent_progress":
+            return
+        message, agent_id = data.get("message"), text_of(data, "agentId")
+        if not isinstance(message, dict) or not agent_id:
+            return
+        parent = text_of(row, "parentToolUseID")
+        self._state.agent_seen(agent_id, parent)
+        self._side(self._state.thread(agent_id, parent), message, is_first_look=True)
 
-    def _side(self, line: int, row: Row, agent_id: str, parent: str | None) -> Iterator[Step]:
-        """A sub-agent's row in its parent's file: only its calls and their results."""
-        found = rows.blocks(row.get("message"))
-        parent = parent or (agent_id if agent_id in self._calls else None)
-        yield from self._release()
-        yield from self._tool_calls(line, found, agent_id, parent)
-        yield from self._tool_results(line, row, found, agent_id)
+    def request(self, row: Row) -> None:
+        """Read a row of what the model was sent."""
+        self._request(self._state.main, row)
+
+    def side(self, agent_id: str, row: Row) -> None:
+        """Read a row of a sub-agent's own file."""
+        kind = row.get("type")
+        thread = self._state.thread(agent_id)
+        if kind == "user" or kind == "assistant":
+            self._side(thread, row, is_first_look=False)
+        elif kind == "attachment":
+            self._keep(thread, row)
+            attachment = dict_of(row, "attachment")
+            self._state.say(thread, "program", attachments.text(attachment, row))
+        elif isinstance(kind, str) and kind.startswith("api-request"):
+            self._request(thread, row)
+
+    def finish(self) -> None:
+        """End what is still open at the end of the file."""
+        self._release()
+        self._state.tell_snapshot(self._state.main)
+        self._turns.end()
+
+    def _went_to_side(self, row: Row) -> bool:
+        """Hand a sub-agent's row in its parent's file to the sub-agent."""
+        if self._state.head.side_only:
+            return False
+        agent_id = text_of(row, "agentId") or self._agent(row)
+        self._release()
+        if row.get("type") != "attachment":
+            self._side(self._state.thread(agent_id), row, is_first_look=False)
+        return True
+
+    def _side(self, thread: Thread, row: Row, is_first_look: bool) -> None:
+        """A sub-agent's message or results."""
+        state = self._state
+        self._keep(thread, row)
+        if row.get("type") == "assistant":
+            message = row.get("message")
+            if isinstance(message, dict) and message.get("model") != SYNTHETIC_MODEL:
+                tell_message(state, thread, row, is_first_look)
+            return
+        found = rows.blocks(rows.content_of(row))
+        self._results(thread, row, found)
+        body = rows.skill_body(found.text)
+        if body is not None:
+            state.tell(body)
+            state.load(thread, self._loaded(thread, row, body, found.text), text_of(row, "uuid"))
+        elif found.text and not is_first_look:
+            state.say(thread, "program" if row.get("isMeta") else "user", found.text)
 
     def _agent(self, row: Row) -> str:
         """Name the agent of an old row without one: the call whose prompt its chain began with."""
         uuid, parent = text_of(row, "uuid"), text_of(row, "parentUuid")
-        agent_id = self._agents.get(parent, "")
+        agent_id = self._chain.get(parent, "")
         if not agent_id:
-            text = rows.blocks(row.get("message")).text
-            agent_id = self._tasks.get(_digest(text), "") or f"side-{uuid[:8] or 'unknown'}"
-        self._agents[uuid] = agent_id
+            text = rows.blocks(rows.content_of(row)).text
+            agent_id = self._state.tasks.get(digest(text), "") or f"side-{uuid[:8] or 'unknown'}"
+        self._chain[uuid] = agent_id
         return agent_id
 
-    def _tool_calls(
-        self, line: int, found: Blocks, agent_id: str | None, parent: str | None
-    ) -> Iterator[Step]:
-        for call in found.calls:
-            call_id, name, given = call
-            if call_id in self._calls:
-                continue
-            self._calls.add(call_id)
-            if name in rows.WRITERS:
-                self._writes[call_id] = (name, given)
-            if name in rows.AGENT_TOOLS and isinstance(given, dict):
-                self._tasks[_digest(text_of(given, "prompt"))] = call_id
-            yield Step(line, rows.tool_call(call, self._turn_id(), agent_id, parent))
-
-    def _tool_results(
-        self, line: int, row: Row, found: Blocks, agent_id: str | None
-    ) -> Iterator[Step]:
+    def _results(self, thread: Thread, row: Row, found: Blocks) -> None:
+        outcome = row.get("toolUseResult")
+        if isinstance(outcome, dict) and len(found.results) == 1:
+            self._state.agent_seen(text_of(outcome, "agentId"), found.results[0][0])
         for result in found.results:
-            call_id, _, is_error = result
-            if call_id in self._results:
-                continue
-            self._results.add(call_id)
-            name, given = self._writes.pop(call_id, ("", None))
-            change = rows.file_change(name, given, row.get("toolUseResult")) if name else None
-            if change is not None and not is_error:
-                yield Step(line, change)
-            yield Step(line, rows.tool_result(result, agent_id))
+            self._state.result(thread, result, outcome)
 
-    def _summary(self, line: int, row: Row) -> Iterator[Step]:
+    def _prompt(self, row: Row, text: str) -> None:
+        was_local, self._is_local = self._is_local, False
+        state, turns = self._state, self._turns
+        command = rows.typed_command(text)
+        if rows.is_local(text) or (was_local and command):
+            state.say(state.main, "program", text)
+            return
+        prompt_id = text_of(row, "promptId")
+        by_human = not rows.is_from_machine(text) and not state.head.side_only
+        is_told = bool(prompt_id) and not turns.is_new("transcript", prompt_id)
+        if not is_told and (by_human or turns.is_at_rest()):
+            turns.open(turns.new_id(prompt_id, text_of(row, "uuid")))
+        if command:
+            self._held = Held(row, text, by_human, is_told)
+        elif not is_told:
+            turns.prompt(text, by_human)
+
+    def _body_or_release(self, thread: Thread, row: Row, text: str) -> bool:
+        """Tell the held prompt, and the skill whose body this text of the program's is, if any."""
+        body = rows.skill_body(text) if text else None
+        held = self._held
+        if body is not None:
+            skill = self._loaded(thread, row, body, text)
+            self._release(body)
+            self._state.tell(body)
+            self._state.load(thread, skill, text_of(row, "uuid"))
+            return True
+        self._release()
+        if held is None or not text or not held.is_followed_by(row) or rows.is_caveat(text):
+            return False
+        skill = Skill(held.name, "loaded", None, utf16_units(text))
+        self._state.load(thread, skill, text_of(row, "uuid"))
+        return True
+
+    def _loaded(self, thread: Thread, row: Row, body: SkillBody, text: str) -> Skill:
+        typed = "" if self._held is None else self._held.name
+        name = self._state.skill_of(text_of(row, "sourceToolUseID")) or typed
+        units, file = utf16_units(text), rows.skill_file(body)
+        name = name or rows.folder_name(body)
+        return Skill(name, "loaded", file, units, agent_id=thread.agent_id)
+
+    def _release(self, body: SkillBody | None = None) -> None:
+        """Tell the held prompt, with its skill where the row after it is that skill's body."""
+        held, self._held = self._held, None
+        if held is None or held.is_told:
+            return
+        skills = () if body is None else (rows.selected(held.name, body),)
+        self._turns.prompt(held.text, held.by_human, skills)
+
+    def _queued(self, attachment: Row, row: Row) -> None:
+        # The program folds a prompt that came meanwhile into the running turn: one stop for both.
+        found = rows.blocks(attachment.get("prompt"))
+        text = found.text
+        if not (text or found.has_media) or rows.is_local(text):
+            return
+        self._release()
+        self._turns.act()
+        if self._turns.is_new("transcript", self._turns.id()):
+            self._turns.prompt(text, not rows.is_from_machine(text))
+
+    def _invoked(self, attachment: Row, row: Row) -> None:
+        for skill in attachments.invoked_skills(attachment):
+            self._state.load(self._state.main, skill, text_of(row, "uuid"))
+
+    def _snapshot(self, attachment: Row, row: Row) -> None:
+        found = attachments.system_prompt(attachment)
+        if found is not None:
+            self._state.main.snapshot = found
+
+    def _blocking_error(self, attachment: Row, row: Row) -> None:
+        self._stop_ids.add(text_of(attachment, "toolUseID"))
+        self._state.say(self._state.main, "program", attachments.text(attachment, row))
+
+    def _summary(self, row: Row) -> None:
         # Some versions write the summary of a blocked stop only after the next one.
         stop_id = text_of(row, "toolUseID")
         if not stop_id or stop_id not in self._stop_ids:
-            yield from self._stop(line, _what_hooks_did(row))
+            self._turns.stop(_what_hooks_did(row))
         self._stop_ids.add(stop_id)
 
-    def _stop(self, line: int, recorded: str) -> Iterator[Step]:
-        """One recorded stop; the second row about the same stop adds nothing."""
-        turn = self._turn or self._open(OPENING_TURN)
-        if turn.is_active:
-            yield self._turn_end(line, turn, "completed", recorded)
-
-    def _end_turn(self, line: int) -> Iterator[Step]:
-        """The turn is over, with a recorded stop or without one."""
-        turn = self._turn
-        if turn is not None and turn.is_active:
-            yield self._turn_end(line, turn, turn.outcome, NOT_RECORDED)
-
-    def _turn_end(self, line: int, turn: _Turn, outcome: str, recorded: str) -> Step:
-        event = TurnEnd(turn.id, outcome, turn.last_text, stop_hook_active=turn.stops > 0)
-        turn.stops += 1
-        turn.is_active = False
-        return Step(line, event, recorded)
-
-    def _release(self, body: SkillBody | None = None) -> Iterator[Step]:
-        """Give the held prompt, with its skill where the row after it is that skill's body."""
-        step, self._held = self._held, None
-        if step is None or not isinstance(step.event, Prompt):
+    def _keep(self, thread: Thread, row: Row) -> None:
+        """Show a row to the log of requests; before there is one, to the first rows of the file."""
+        if thread.log is not None:
+            thread.log.read(row)
             return
-        if body is not None:
-            skill = rows.typed_skill(step.event.text, body)
-            step = step._replace(event=step.event._replace(selected_skills=(skill,)))
-        yield step
+        version = text_of(row, "version")
+        if version and not is_before(version, FIRST_WITH_REQUESTS):
+            self._log(thread).read(row)
+        elif thread.early is not None:
+            is_late = row.get("type") == "assistant" or len(thread.early) >= EARLY_ROWS_MAX
+            if version or is_late:
+                thread.early = None  # A file without rows about requests.
+            else:
+                thread.early.append(row)
 
-    def _act(self, outcome: str) -> _Turn:
-        """Something happened in the open turn; rows before the first prompt open one."""
-        turn = self._turn or self._open(OPENING_TURN)
-        turn.is_active, turn.outcome = True, outcome
-        return turn
+    def _log(self, thread: Thread) -> "RequestLog":
+        """Give the log of requests; a file without any never loads what takes them apart."""
+        if thread.log is None:
+            from core.runtimes.claude_code.requests import RequestLog
 
-    def _open(self, turn_id: str) -> _Turn:
-        self._turn = _Turn(turn_id)
-        self._turn_ids.add(turn_id)
-        return self._turn
+            thread.log = RequestLog()
+            for early in thread.early or ():
+                thread.log.read(early)
+            thread.early = None
+        return thread.log
 
-    def _turn_id(self) -> str:
-        return (self._turn or self._open(OPENING_TURN)).id
-
-    def _new_id(self, row: Row) -> str:
-        for candidate in (text_of(row, "promptId"), text_of(row, "uuid")):
-            if candidate and candidate not in self._turn_ids:
-                return candidate
-        return f"turn-{len(self._turn_ids) + 1}"
-
-    def _is_at_rest(self, turn: _Turn) -> bool:
-        return not turn.is_active or turn.outcome == "interrupted"
+    def _request(self, thread: Thread, row: Row) -> None:
+        """Read one row about requests."""
+        request = self._log(thread).read(row)
+        if request is None:
+            return
+        request_id = request.request_id or None
+        thread.composed.add(request_id or "")
+        self._state.settle(thread)
+        self._state.tell(request._replace(request_id=request_id, agent_id=thread.agent_id))
 
 
 def _is_prompt(row: Row, found: Blocks) -> bool:
-    if row.get("isMeta") or row.get("isCompactSummary") or "toolUseResult" in row:
+    if row.get("isMeta") or row.get("isCompactSummary") or "toolUseResult" in row or found.results:
         return False
-    return not found.results and bool(found.text.strip() or found.has_media)
+    return found.has_media or bool(found.text and not found.text.isspace())
 
 
 def _what_hooks_did(row: Row) -> str:
-    errors, failed = row.get("hookErrors"), row.get("failedHookErrorIndexes")
-    blocking = _count(errors) - _count(failed) + _count(row.get("hookAdditionalContext"))
+    errors, failed = list_of(row, "hookErrors"), list_of(row, "failedHookErrorIndexes")
+    blocking = len(errors) - len(failed) + len(list_of(row, "hookAdditionalContext"))
     return BLOCKED if blocking > 0 and not row.get("preventedContinuation") else ENDED
-
-
-def _count(value: Json) -> int:
-    return len(value) if isinstance(value, list) else 0
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode(errors="replace")).hexdigest()

@@ -5,11 +5,7 @@ from pathlib import Path
 
 from core.accounting import rules
 from core.accounting.collector import (
-    CALL_FAILED,
-    EMPTY_FILE,
     IMAGES,
-    NO_NAME,
-    NOT_FOUND,
     NOT_MEASURED,
     ORPHAN_RESULT,
     Account,
@@ -20,6 +16,7 @@ from core.accounting.collector import (
 )
 from core.accounting.invocations import ToolInvocationAccumulator
 from core.accounting.rules import RuleFile
+from core.accounting.skill_use import CALL_FAILED, EMPTY_FILE, NO_NAME, NOT_FOUND
 from core.accounting.skills import SkillFile
 from core.accounting.snapshot import (
     Entry,

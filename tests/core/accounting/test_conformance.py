@@ -8,11 +8,11 @@ import pytest
 
 from core.accounting import rules
 from core.accounting.collector import Account, collect, wanted_skills
-from core.accounting.estimator import content_units, json_units
 from core.accounting.invocations import ToolInvocationAccumulator
 from core.accounting.kinds import SKILL_TOOL
 from core.accounting.skills import SkillIndex, skill_key, skill_name_of_input
 from core.events import SelectedSkill
+from core.units import content_units, json_units
 
 CONFORMANCE = Path(__file__).parents[2] / "conformance" / "accounting.json"
 CASES = json.loads(CONFORMANCE.read_text(encoding="utf-8"))["cases"]

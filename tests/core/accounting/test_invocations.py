@@ -11,8 +11,12 @@ from core.accounting.invocations import SkillCall, ToolInvocationAccumulator
 
 IDS = st.sampled_from(["a", "b", "c", "d"])
 NAMES = st.sampled_from(["Bash", "Read", "mcp__s__t", "Skill"])
-CALLS = st.tuples(st.just("call"), IDS, NAMES, st.integers(0, 50))
-RESULTS = st.tuples(st.just("result"), IDS, st.integers(0, 50), st.booleans(), st.integers(0, 2))
+WIDE = st.integers(0, 9)
+NO_SKILL, NO_PATH = st.none(), st.none()
+CALLS = st.tuples(st.just("call"), IDS, NAMES, st.integers(0, 50), NO_SKILL, NO_PATH, WIDE)
+RESULTS = st.tuples(
+    st.just("result"), IDS, st.integers(0, 50), st.booleans(), st.integers(0, 2), WIDE
+)
 EVENTS = st.lists(CALLS | RESULTS, max_size=30)
 
 
@@ -23,16 +27,16 @@ def fed(events: list[Any]) -> ToolInvocationAccumulator:
     return account
 
 
-def summed_anew(events: list[Any]) -> dict[str, tuple[int, int, int]]:
+def summed_anew(events: list[Any]) -> dict[str, tuple[int, int, int, int]]:
     """Take the last call and the last result of every id, and sum them."""
     calls = {event[1]: event[2:] for event in events if event[0] == "call"}
     results = {event[1]: event[2:] for event in events if event[0] == "result"}
-    totals: dict[str, tuple[int, int, int]] = {}
-    for tool_use_id, (name, units) in calls.items():
-        result_units, _, images = results.get(tool_use_id, (0, False, 0))
-        count, tokens, seen = totals.get(name, (0, 0, 0))
+    totals: dict[str, tuple[int, int, int, int]] = {}
+    for tool_use_id, (name, units, _, _, wide) in calls.items():
+        result_units, _, images, wide_result = results.get(tool_use_id, (0, False, 0, 0))
+        count, tokens, seen, wides = totals.get(name, (0, 0, 0, 0))
         spent = call_tokens(units + result_units)
-        totals[name] = (count + 1, tokens + spent, seen + images)
+        totals[name] = (count + 1, tokens + spent, seen + images, wides + wide + wide_result)
     return totals
 
 
@@ -70,7 +74,7 @@ def test_a_result_before_its_call_is_kept() -> None:
     account.result("a", 5)
 
     assert account.call("a", "Bash", 15) is False
-    assert account.totals() == {"Bash": (1, 5, 0)}
+    assert account.totals() == {"Bash": (1, 5, 0, 0)}
     assert account.orphans() == account.pending() == []
 
 
@@ -78,7 +82,7 @@ def test_a_second_call_of_an_id_replaces_the_first_and_is_named() -> None:
     account = fed([("call", "a", "Bash", 40), ("call", "b", "Bash", 4)])
 
     assert account.call("a", "Read", 8) is True
-    assert account.totals() == {"Bash": (1, 1, 0), "Read": (1, 2, 0)}
+    assert account.totals() == {"Bash": (1, 1, 0, 0), "Read": (1, 2, 0, 0)}
     assert account.duplicates() == ["a"]
     assert account.find("a") == ("Read", None, None)
 

@@ -6,14 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.accounting import skills
-from core.accounting.skills import (
-    BRACKETS_MAX,
-    FRONT_MATTER_BYTES_MAX,
-    SkillIndex,
-    canonical,
-    skill_name_of_input,
-)
+from core.accounting import skills, stamps
+from core.accounting.front_matter import BRACKETS_MAX, FRONT_MATTER_BYTES_MAX
+from core.accounting.skills import SkillIndex, canonical, skill_name_of_input
 
 NESTED = " " + "- " * 2000 + "\n"  # Deeper than Python's stack.
 
@@ -31,6 +26,7 @@ def named(name: str) -> str:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "work" / ".git").mkdir(parents=True)  # Nothing above it counts.
     return tmp_path / "work"
 
 
@@ -42,7 +38,7 @@ def index(tmp_path: Path, workspace: Path) -> SkillIndex:
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as long unchanged, so that only its stamp tells of a change."""
-    monkeypatch.setattr(skills, "_SETTLED_NS", -(2**63))
+    monkeypatch.setattr(stamps, "_SETTLED_NS", -(2**63))
 
 
 def name_found(index: SkillIndex, name: str) -> str | None:
@@ -119,6 +115,8 @@ def test_a_name_that_yaml_would_turn_into_a_value_stays_as_written(
         "---\nname: [a]\n---\n",
         "---\nname: alpha\n",
         "---\n- name\n---\n",
+        '---\nname: "a\\nb"\n---\n',
+        "---\nname: '" + "a" * 201 + "'\n---\n",
         "---\n{name: alpha, x: [" + "[], " * (BRACKETS_MAX - 1) + "]}\n---\n",
         "---\nnested:\n  name: other\n---\n",
         "---\nx: '" + "y" * FRONT_MATTER_BYTES_MAX + "'\nname: alpha\n---\n",
@@ -220,7 +218,8 @@ def test_a_folder_in_place_of_the_file_is_no_skill(workspace: Path, index: Skill
 def test_a_change_within_one_tick_of_the_disks_clock_is_seen(
     workspace: Path, index: SkillIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(skills, "_stamp", lambda _: (0, 0, 0, 0, 0))  # A clock that stands.
+    monkeypatch.setattr(stamps, "stamp", lambda _: (0, 0, 0, 0, 0))  # A clock that stands.
+    monkeypatch.setattr(skills, "stamp", lambda _: (0, 0, 0, 0, 0))
     for name in ("alpha", "gamma"):
         write_skill(workspace, "folder", named(name))
         assert name_found(index, name) == name

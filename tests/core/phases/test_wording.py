@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from core.accounting.estimator import utf16_units
 from core.phases import wording as w
 from core.phases.plan import Criterion, Limits, Phase, Plan
+from core.units import utf16_units
 
 GAP = {
     "criterion_id": "build.1",

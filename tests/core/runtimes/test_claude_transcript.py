@@ -17,9 +17,10 @@ from core.events import (
     TurnEnd,
     Usage,
 )
-from core.runtimes.claude_code import FileChange, SkillBody
-from core.runtimes.claude_file import LINE_BYTES_MAX, Fault, UnknownFormat
-from core.runtimes.claude_transcript import OPENING_TURN, Step, Transcript
+from core.recordings.contract import Fault, FileChange, SkillBody, Step, UnknownFormat
+from core.recordings.lines import LINE_BYTES_MAX
+from core.recordings.recording import Recording
+from core.runtimes.claude_code.turns import OPENING_TURN
 
 Row = dict[str, Any]
 
@@ -72,21 +73,21 @@ def attachment(**told: Any) -> Row:
     return {**BASE, "type": "attachment", "attachment": told}
 
 
-def written(folder: Path, *rows: Row, name: str = "s-1.jsonl") -> Transcript:
+def written(folder: Path, *rows: Row, name: str = "s-1.jsonl") -> Recording:
     path = folder / name
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return Transcript(str(path))
+    return Recording(str(path))
 
 
-def steps(transcript: Transcript, *kinds: type) -> list[Step]:
+def steps(transcript: Recording, *kinds: type) -> list[Step]:
     return [step for step in transcript.steps() if isinstance(step.event, kinds)]
 
 
-def events(transcript: Transcript, *kinds: type) -> list[Any]:
+def events(transcript: Recording, *kinds: type) -> list[Any]:
     return [step.event for step in steps(transcript, *kinds)]
 
 
-def ends(transcript: Transcript) -> list[tuple[int, str, str, str]]:
+def ends(transcript: Recording) -> list[tuple[int, str, str, str]]:
     return [
         (step.line, step.event.turn_id, step.event.outcome, step.recorded)
         for step in steps(transcript, TurnEnd)
@@ -219,7 +220,7 @@ def test_inline_side_rows_belong_to_the_call_whose_prompt_they_began_with(tmp_pa
         ("ToolResult", "task-2"),
     ]
     assert side[0].parent_tool_use_id == "task-2"
-    assert len(events(transcript, Usage)) == 1
+    assert [usage.agent_id for usage in events(transcript, Usage)] == [None, "task-2"]
     assert len(events(transcript, Prompt)) == 1
 
 
@@ -238,7 +239,7 @@ def test_unreadable_lines_are_named_and_the_rest_is_used(tmp_path: Path) -> None
     ]
     path = tmp_path / "s-1.jsonl"
     path.write_bytes(b"\n".join(lines))
-    transcript = Transcript(str(path))
+    transcript = Recording(str(path))
 
     assert len(events(transcript, Prompt)) == 1
     assert transcript.faults == [
@@ -260,7 +261,7 @@ def test_a_line_over_the_limit_is_set_aside_and_the_next_one_read(tmp_path: Path
             file.write(opening)
             file.write(b'{"type":"system"}'.ljust(LINE_BYTES_MAX - 1 + spare) + b"\n")
             file.write(closing)
-        transcript = Transcript(str(path))
+        transcript = Recording(str(path))
 
         assert [prompt.text for prompt in events(transcript, Prompt)] == ["go", "on"]
         assert [fault.line for fault in transcript.faults] == lines
@@ -444,11 +445,7 @@ def test_the_session_starts_with_what_the_rows_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "named"),
     [
-        ('{"type": "session_meta", "payload": {"id": "x"}}', "a Codex rollout"),
-        ('{"record_type": "state"}', "a Codex rollout"),
-        ('{"type": "session", "id": "x", "provider": "p"}', "a pi session"),
-        ('{"hook_event_name": "Stop", "session_id": "x"}', "a file of hook payloads"),
-        ('{"type": "system", "subtype": "init", "session_id": "x"}', "a stream-json output"),
+        ('{"type": "session", "id": "x", "provider": "p"}', "JSON lines of another program"),
         ('{"event": "click", "at": 3}', "JSON lines of another program"),
         ('{\n  "type": "user"\n}', "none of its lines is a whole object"),
         ("version: 1\nphases:", "seems to be YAML"),
@@ -457,9 +454,9 @@ def test_the_session_starts_with_what_the_rows_say(tmp_path: Path) -> None:
         ("", "is empty"),
     ],
 )
-def test_another_format_is_refused_by_its_name(tmp_path: Path, line: str, named: str) -> None:
+def test_another_format_is_refused_by_its_look(tmp_path: Path, line: str, named: str) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text(line + "\n", encoding="utf-8")
 
     with pytest.raises(UnknownFormat, match=named):
-        Transcript(str(path))
+        Recording(str(path))

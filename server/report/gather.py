@@ -1,0 +1,166 @@
+"""Reads many recordings on all processors and puts their accounts together."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from core.phases.display import shown
+from core.recordings.contract import UnknownFormat
+from core.world import World
+from server.report.apart import apart
+from server.report.fold import Counted, Detail, Folded, figures_json, fold
+from server.report.totals import Totals
+
+Json = Any
+Progress = Callable[[int, int], None]  # Bytes done, bytes in all.
+
+PARALLEL_BYTES_MIN = 16 * 1024 * 1024  # Below it a second process costs more than it saves.
+NOTES_MAX = 50
+
+
+class _Part(NamedTuple):
+    """What one recording came to, on its way from one process to another."""
+
+    path: str
+    session: dict[str, Json] | None
+    totals: Totals
+    messages: list[Counted]
+    unreadable: int
+    notes: list[str]
+
+
+def gather(paths: list[str], home: str, detail: Detail, progress: Progress) -> dict[str, Json]:
+    """Give the report of these recordings, oldest session first.
+
+    A message id counts once over all files, in the session that began first; in the others it is
+    inherited. A file that cannot be read, or is no recording, is told in `notes`.
+    """
+    sizes = {path: _size(path) for path in paths}
+    total, done = sum(sizes.values()), 0
+    parts = []
+    for part in _read_all(paths, sizes, home, detail):
+        done += sizes[part.path]
+        progress(done, total)
+        parts.append(part)
+    return _report(parts, detail)
+
+
+def put_together(folded: list[Folded], detail: Detail) -> dict[str, Json]:
+    """Give the report of sessions that were folded before."""
+    return _report([_part(each.session["path"], each) for each in folded], detail)
+
+
+def _report(parts: list[_Part], detail: Detail) -> dict[str, Json]:
+    report = _Report(len(parts), detail.locale)
+    for part in sorted(parts, key=_age):
+        report.add(part)
+    return report.to_json()
+
+
+class _Report:
+    """Puts the parts together and owns each message id once."""
+
+    def __init__(self, files: int, locale: str) -> None:
+        self._files = files
+        self._locale = locale
+        self._unreadable = 0
+        self._notes: list[str] = []
+        self._sessions: list[dict[str, Json]] = []
+        self._totals = Totals()
+        self._owned: set[str] = set()
+
+    def add(self, part: _Part) -> None:
+        self._unreadable += part.unreadable
+        self._notes += part.notes
+        if part.session is None:
+            return
+        for message in part.messages:
+            if message.message_id in self._owned:
+                _disown(part.session, part.totals, message)
+            else:
+                self._owned.add(message.message_id)
+        self._totals.add(part.totals)
+        self._sessions.append(part.session)
+
+    def to_json(self) -> dict[str, Json]:
+        notes = self._notes[:NOTES_MAX]
+        if len(self._notes) > NOTES_MAX:
+            notes.append(f"{len(self._notes) - NOTES_MAX} more notes")
+        return {
+            "files": self._files,
+            "unreadableLines": self._unreadable,
+            "notes": notes,
+            "locale": self._locale,
+            "sessions": self._sessions,
+            "totals": self._totals.to_json(),
+        }
+
+
+def _disown(session: dict[str, Json], totals: Totals, message: Counted) -> None:
+    """Take a message out of a turn that an earlier session has already counted."""
+    usage = {**figures_json(message.figures), "messages": 1}
+    totals.take_out(usage)
+    turn = session["turns"][message.turn]
+    owner = turn
+    if message.agent_id:
+        agents = turn["snapshot"]["subagents"]
+        owner = next((a for a in agents if a["agentId"] == message.agent_id), turn)
+    if "usage" in owner:
+        for name, tokens in usage.items():
+            owner["usage"][name] = owner["usage"].get(name, 0) - tokens
+        owner["usage"]["inherited"] = owner["usage"].get("inherited", 0) + 1
+
+
+def _age(part: _Part) -> tuple[str, str]:
+    started = (part.session or {}).get("startedAt", "")
+    return (started, part.path)
+
+
+def _read_all(
+    paths: list[str], sizes: dict[str, int], home: str, detail: Detail
+) -> Iterator[_Part]:
+    workers = min(os.cpu_count() or 1, len(paths))
+    if workers < 2 or sum(sizes.values()) < PARALLEL_BYTES_MIN or not hasattr(os, "fork"):
+        yield from _read_here(paths, home, detail)
+        return
+    shares: list[list[str]] = [[] for _ in range(workers)]
+    loads = [0] * workers
+    for path in sorted(paths, key=lambda path: -sizes[path]):
+        least = loads.index(min(loads))
+        shares[least].append(path)
+        loads[least] += sizes[path]
+    seen = set()
+    for part in apart([partial(_read_here, share, home, detail) for share in shares]):
+        seen.add(part.path)
+        yield part
+    # What a process that died did not come to.
+    yield from _read_here([path for path in paths if path not in seen], home, detail)
+
+
+def _read_here(paths: Iterable[str], home: str, detail: Detail) -> Iterator[_Part]:
+    world = World(home, {})
+    for path in paths:
+        try:
+            yield _part(path, fold(path, world.measure_recorded, detail))
+        except UnknownFormat as unknown:
+            yield _no_part(path, unknown.message)
+        except OSError as error:
+            yield _no_part(path, f"cannot be read: {error.strerror}")
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _part(path: str, folded: Folded) -> _Part:
+    totals = Totals()
+    totals.add_session(folded.session)
+    return _Part(path, folded.session, totals, folded.messages, folded.unreadable, folded.notes)
+
+
+def _no_part(path: str, why: str) -> _Part:
+    return _Part(path, None, Totals(), [], 0, [f"{shown(path, 500)} {why}"])

@@ -1,0 +1,110 @@
+"""What all sessions of a report come to: usage, and tokens by tool, skill, server and rule file."""
+
+from typing import Any
+
+Json = Any
+
+USAGE = ("input", "output", "cacheRead", "cacheCreation", "messages")
+
+
+class Totals:
+    """Sums over sessions; two can be added."""
+
+    def __init__(self) -> None:
+        self.usage = dict.fromkeys(USAGE, 0)
+        self.partial = 0
+        self.by: dict[str, dict[str, dict[str, Json]]] = {
+            "byTool": {},
+            "bySkill": {},
+            "byMcpServer": {},
+            "byRule": {},
+            "bySubagent": {},
+        }
+
+    def add_session(self, session: dict[str, Json]) -> None:
+        """Add a session in the shape of the report.
+
+        Calls of sub-agents count under their tools too. An instruction file counts once for a
+        session, however many of its turns it stood in.
+        """
+        rules: dict[str, int] = {}
+        for turn in session["turns"]:
+            self._add_usage(turn.get("usage"))
+            snapshot = turn["snapshot"]
+            self._add_entries(snapshot["entries"], snapshot.get("skillStates", ()))
+            for item in _items(snapshot["entries"], "rules"):
+                rules[_rule_path(item, session["cwd"])] = item["tokens"]
+            for agent in snapshot["subagents"]:
+                self._add_agent(agent)
+        for path, tokens in rules.items():
+            _count(self.by["byRule"], path, tokens=tokens, sessions=1)
+
+    def add(self, other: "Totals") -> None:
+        """Add the sums of another part of the report."""
+        for name, tokens in other.usage.items():
+            self.usage[name] += tokens
+        self.partial += other.partial
+        for kind, named in other.by.items():
+            for name, sums in named.items():
+                source = sums.pop("source", None)
+                _count(self.by[kind], name, source, **sums)
+
+    def take_out(self, usage: dict[str, int]) -> None:
+        """Take usage out that turned out to count in another session."""
+        for name, tokens in usage.items():
+            self.usage[name] -= tokens
+
+    def to_json(self) -> dict[str, Json]:
+        """Give the sums, the largest first within each kind."""
+        ordered = {
+            kind: dict(sorted(named.items(), key=lambda item: (-item[1]["tokens"], item[0])))
+            for kind, named in self.by.items()
+        }
+        return {**self.usage, **({"partial": self.partial} if self.partial else {}), **ordered}
+
+    def _add_usage(self, usage: dict[str, int] | None) -> None:
+        if usage is not None:
+            for name in USAGE:
+                self.usage[name] += usage.get(name, 0)
+            self.partial += usage.get("partial", 0)
+
+    def _add_agent(self, agent: dict[str, Json]) -> None:
+        entries = agent["entries"]
+        self._add_usage(agent.get("usage"))
+        self._add_entries(entries, agent.get("skillStates", ()))
+        calls = [
+            item.get("calls", 0) for kind in ("tools", "mcp") for item in _items(entries, kind)
+        ]
+        tokens = sum(entry["tokens"] for entry in entries.values())
+        _count(self.by["bySubagent"], agent["agentId"], tokens=tokens, calls=sum(calls))
+
+    def _add_entries(self, entries: dict[str, Json], states: Json) -> None:
+        for kind, by in (("tools", "byTool"), ("mcp", "byMcpServer")):
+            for item in _items(entries, kind):
+                _count(self.by[by], item["name"], tokens=item["tokens"], calls=item.get("calls", 0))
+        for state in states:
+            if state["state"] in ("loaded", "reinjected"):
+                tokens, source = state.get("tokens", 0), state.get("source")
+                _count(self.by["bySkill"], state["name"], source, tokens=tokens, loads=1)
+
+
+def _items(entries: dict[str, Json], kind: str) -> Json:
+    entry = entries.get(kind)
+    return () if entry is None else entry.get("items", ())
+
+
+def _count(
+    named: dict[str, dict[str, Json]], name: str, source: str | None = None, **sums: int
+) -> None:
+    known = named.setdefault(name, dict.fromkeys(sums, 0))
+    for key, value in sums.items():
+        known[key] += value
+    if source is not None:
+        known.setdefault("source", source)
+
+
+def _rule_path(item: dict[str, Json], cwd: str) -> str:
+    source: str = item.get("source") or item["name"]
+    if cwd and source.startswith("workspace/"):
+        return cwd.rstrip("/") + "/" + source.removeprefix("workspace/")
+    return source
