@@ -14,11 +14,11 @@ ifeq ($(wildcard $(or $(RUSTUP_HOME),$(HOME)/.rustup)),)
 export RUSTUP_HOME := $(CURDIR)/.venv/rustup
 endif
 
-.PHONY: help install demo test check faults bench docs clean
+.PHONY: help install demo test test-hosts test-browser check faults bench docs clean
 .DELETE_ON_ERROR:
 
 help: ## Say what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(STAMP) ## Make .venv with everything in it, at the pinned versions
 
@@ -35,6 +35,13 @@ demo: install ## Replay a recorded session: a block, an advance, a completed pla
 
 test: install ## Run the tests
 	@$(BIN)/python -m pytest -q
+
+test-hosts: install ## Run the real agent hosts offline (fetches them with npm, about 1 GB)
+	@$(BIN)/python -m tests.hosts.programs
+	@$(BIN)/python -m pytest -q tests/hosts
+
+test-browser: install ## Look at the report's page in a real Chromium
+	@$(BIN)/python -m pytest -q tests/browser/test_report.py
 
 check: install ## Lint, types, import rules, generated files, tidiness
 	@$(BIN)/ruff check --quiet

@@ -23,6 +23,7 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
                 "protocolVersion": params.get("protocolVersion", "2025-06-18"),
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "echo", "version": "1"},
+                "instructions": "Call echo to hear a text again.",
             }
         case "tools/list":
             return {"tools": [TOOL]}
