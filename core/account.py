@@ -43,7 +43,11 @@ def account_of(state: Session, turn: Turn, measured: Measured = NOT_MEASURED) ->
     notes: dict[str, list[Note]] = {}
     for row in turn.skills:
         notes.setdefault(row[5] or MAIN, []).append(note_of(row))
-    usage = {name: ledger.turn(turn_id) for name, ledger in state.side_usage.items()}
+    usage = {
+        name: (figures, ledger.requests(turn_id).messages)
+        for name, ledger in state.side_usage.items()
+        if (figures := ledger.turn(turn_id)) is not None
+    }
     return Account(
         runtime=state.runtime,
         calls=turn.agents[MAIN],
@@ -64,7 +68,7 @@ def account_of(state: Session, turn: Turn, measured: Measured = NOT_MEASURED) ->
         listed=tuple(state.listed),
         composition=_composition(state, turn),
         measured=state.error.measured(),
-        sub_usage={name: figures for name, figures in usage.items() if figures is not None},
+        sub_usage=usage,
     )
 
 

@@ -87,6 +87,7 @@ class Usage(NamedTuple):
     inherited: bool = False  # Copied from the session that this one was forked from: counts there.
     partial: bool = False  # The message had not ended when this was written.
     request_id: str | None = None  # The `Request` that it is the usage of.
+    is_sum: bool = False  # Of several requests: it does not say how full the window is.
 
 
 class Fill(NamedTuple):

@@ -123,10 +123,11 @@ def _used(state: Session, fact: f.UsageReported) -> None:
         includes_cache=fact.includes_cache,
         inherited=fact.inherited or False,
         partial=fact.partial or False,
+        is_sum=fact.is_sum or False,
     )
     if fact.agent_id is None:
         state.window = fact.window or state.window
-        if not fact.cumulative:  # A running total says nothing about one request.
+        if not fact.cumulative and not fact.is_sum:
             sent = fact.input if fact.includes_cache else figures.used
             measure_request(state, fact.message_id, fact.request_id, sent)
 

@@ -153,6 +153,7 @@ class UsageReported(NamedTuple):
     inherited: bool | None = None  # Counts in the session that this one was forked from.
     partial: bool | None = None  # The message had not ended.
     request_id: str | None = None
+    is_sum: bool | None = None  # Of several requests.
 
 
 class FillReported(NamedTuple):

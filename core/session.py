@@ -212,6 +212,7 @@ def _usage(event: e.Usage) -> f.Fact:
         event.inherited or None,
         event.partial or None,
         event.request_id,
+        event.is_sum or None,
     )
 
 

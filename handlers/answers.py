@@ -8,7 +8,7 @@ from core.accounted import Accounted
 from core.accounting.breakdown import Breakdown, bars
 from core.accounting.error import PER_MILLE, Measured
 from core.accounting.kinds import label
-from core.accounting.snapshot import Snapshot, Unknown
+from core.accounting.snapshot import Snapshot, SubAgent, Unknown
 from core.accounting.usage import REPORTED, Requests
 from core.phases import cursor as c
 from core.phases.plan import Phase, skill_id
@@ -150,10 +150,18 @@ def wire_snapshot(snapshot: Snapshot) -> wa.Snapshot:
         schemas = snapshot.available.get("schemas", ())
         sizes = [{"name": name, "units": units} for name, units in schemas]
         data["available"] = {**snapshot.available, "schemas": sizes or None}
+    data["subagents"] = [_agent(agent) for agent in snapshot.subagents]
     found = snapshot.reconciliation
     if found is not None and found.error is not None:
         data["reconciliation"] = {**found._asdict(), "error": _error(found.error)}
     return from_core(wa.Snapshot, data)
+
+
+def _agent(agent: SubAgent) -> dict[str, Any]:
+    data = agent._asdict()
+    if agent.usage is not None:
+        data["usage"] = {**agent.usage._asdict(), "messages": agent.messages}
+    return data
 
 
 def _error(error: Measured) -> wa.EstimateError:

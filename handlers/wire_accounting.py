@@ -67,6 +67,7 @@ class Usage:
     output: int = field(COUNT, "Output tokens.")
     cache_read: int = field(COUNT, "Tokens read from the cache.")
     cache_creation: int = field(COUNT, "Tokens written to the cache.")
+    messages: int | None = field(COUNT, "Requests that this is the sum of.", default=None)
 
 
 @record()

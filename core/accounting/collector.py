@@ -86,7 +86,8 @@ class Account(NamedTuple):
     listed: tuple[str, ...] = ()  # Skills named to the model since the last compaction.
     composition: Composition | None = None  # Of the last request that was written down.
     measured: Measured | None = None  # The error of the estimate so far.
-    sub_usage: Mapping[str, Figures] = MappingProxyType({})  # Of this turn.
+    # Of sub-agents in this turn: their usage, and how many requests it is the sum of.
+    sub_usage: Mapping[str, tuple[Figures, int]] = MappingProxyType({})
 
 
 def collect(account: Account) -> Snapshot:
@@ -322,7 +323,7 @@ def _sub_agents(account: Account, servers: tuple[str, ...]) -> tuple[SubAgent, .
 def _sub_agent(agent_id: str, account: Account, servers: tuple[str, ...]) -> SubAgent | None:
     calls = account.sub_agents.get(agent_id) or ToolInvocationAccumulator()
     notes = account.skill_notes.get(agent_id, ())
-    usage = account.sub_usage.get(agent_id)
+    usage, messages = account.sub_usage.get(agent_id, (None, 0))
     if calls.is_empty() and not notes and usage is None:
         return None
     entries = _call_entries(calls, servers, account.measured)
@@ -331,7 +332,7 @@ def _sub_agent(agent_id: str, account: Account, servers: tuple[str, ...]) -> Sub
         entries["skills"] = skills.entry
     ordered = {kind: entries[kind] for kind in KINDS if kind in entries}
     unknown = (*_unknown_results(calls), *skills.unknown)
-    return SubAgent(agent_id, ordered, unknown, usage, skills.states)
+    return SubAgent(agent_id, ordered, unknown, usage, skills.states, messages)
 
 
 def _reconcile(account: Account, entries: Mapping[str, Entry]) -> Reconciliation | None:

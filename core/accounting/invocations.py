@@ -73,7 +73,7 @@ class ToolInvocationAccumulator:
         """
         known = self._calls.get(tool_use_id)
         if known is None:
-            result = self._early.pop(tool_use_id, _NO_RESULT)
+            result = self._early.pop(tool_use_id, _NO_RESULT) if self._early else _NO_RESULT
         else:
             self._duplicates[tool_use_id] = None
             self._count(known, -1)

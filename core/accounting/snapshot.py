@@ -57,6 +57,7 @@ class SubAgent(NamedTuple):
     unknown: tuple[Unknown, ...] = ()
     usage: Figures | None = None  # Of its own requests in this turn, in tokens.
     skill_states: tuple[SkillState, ...] = ()
+    messages: int = 0  # How many requests that is the sum of.
 
 
 class Window(NamedTuple):
@@ -133,6 +134,7 @@ def from_json(data: dict[str, Any]) -> Snapshot:
                 _unknown(agent["unknown"]),
                 Figures(*agent["usage"]) if "usage" in agent else None,
                 _states(agent),
+                agent.get("messages", 0),
             )
             for agent in data["subagents"]
         ),
@@ -184,13 +186,17 @@ def _sub_agent_json(agent: SubAgent) -> dict[str, Any]:
         "agent_id": agent.agent_id,
         "entries": _entries_json(agent.entries),
         "unknown": [unknown._asdict() for unknown in agent.unknown],
-        **({} if agent.usage is None else {"usage": [min(n, TOKENS_MAX) for n in agent.usage]}),
+        **({} if agent.usage is None else _usage_json(agent.usage, agent.messages)),
         **(
             {"skill_states": [list(state) for state in agent.skill_states]}
             if agent.skill_states
             else {}
         ),
     }
+
+
+def _usage_json(usage: Figures, messages: int) -> dict[str, Any]:
+    return {"usage": [min(tokens, TOKENS_MAX) for tokens in usage], "messages": messages}
 
 
 def _entries(data: dict[str, Any]) -> dict[str, Entry]:

@@ -88,10 +88,14 @@ class _Turn:
         self.inherited = 0  # Reports of requests that count in the session this was forked from.
         self.partial: list[str] = []  # Messages that had not ended when last written.
 
-    def append(self, message_id: str | None, figures: Figures) -> None:
-        """Add a request."""
+    def add(self, figures: Figures) -> None:
+        """Add usage that is no single request's; how many they were nobody says."""
         self.sums = _add(self.sums, figures)
         self.messages += 1
+
+    def append(self, message_id: str | None, figures: Figures) -> None:
+        """Add a request."""
+        self.add(figures)
         # An output alone does not say how full the window is, so what did say so stays.
         if figures.used > 0 or self.last.used == 0:
             self.last, self.last_id = figures, message_id
@@ -168,13 +172,15 @@ class UsageLedger:
         includes_cache: bool = False,
         inherited: bool = False,
         partial: bool = False,
+        is_sum: bool = False,
     ) -> str:
         """Take one report of the host; give the turn in which it counts.
 
         The last report of a message id counts. Without an id each report is one request. Running
         totals (`cumulative`) count by their difference to the last ones, never below 0. With
         `includes_cache` the input still contains what the cache gave. An `inherited` report says
-        how full the window is and adds nothing; a `partial` one is of a message not yet ended.
+        how full the window is and adds nothing; a `partial` one is of a message not yet ended; one
+        that `is_sum` is of several requests and does not say how full the window is.
         """
         if includes_cache:
             sent = figures.input - figures.cache_read - figures.cache_creation
@@ -192,14 +198,18 @@ class UsageLedger:
         if known != NOTHING:
             self._turns[turn_id].replace(message_id, known, figures)
         elif figures != NOTHING:
-            self._turn(turn_id).append(message_id, figures)
-            if figures.used > 0:
-                self._stale, self._fill = False, None
+            turn = self._turn(turn_id)
+            if is_sum:
+                turn.add(figures)
+            else:
+                turn.append(message_id, figures)
+                if figures.used > 0:
+                    self._stale, self._fill = False, None
         if message_id:
             self._own(message_id, turn_id, figures)
-            turn = self._turns.get(turn_id)
-            if turn is not None and (partial or turn.partial):
-                turn.mark(message_id, partial)
+            owner = self._turns.get(turn_id)
+            if owner is not None and (partial or owner.partial):
+                owner.mark(message_id, partial)
         return turn_id
 
     def compacted(self, post_tokens: int | None = None, source: str = COMPACTION) -> None:
@@ -211,7 +221,12 @@ class UsageLedger:
         self._fill = None if post_tokens is None else Fill(post_tokens, source)
 
     def filled(self, used: int | None, window: int | None, source: str) -> None:
-        """Take the host's own word about its window; it counts until the next usage."""
+        """Take the host's own word about its window; it counts until the next usage.
+
+        With neither figure it says that usage so far does not tell how full the window is.
+        """
+        if used is None and window is None:
+            self._stale = True
         if used is not None:
             self._fill = Fill(used, source)
         if window is not None and window > 0:

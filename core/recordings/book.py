@@ -4,14 +4,15 @@ It decides and folds as a served session does (core/sessions.py), and writes not
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from core import account as accounts
 from core import events as e
 from core import facts as f
+from core.accounting.estimator import TOKENS_MAX
 from core.accounting.invocations import CallRow
 from core.accounting.kinds import SKILL_TOOL
-from core.accounting.usage import Figures
+from core.accounting.usage import NOTHING, Figures, Requests
 from core.errors import Refusal
 from core.evolve import count_call, count_result, evolve, measure_request
 from core.phases.evidence import READ
@@ -23,6 +24,9 @@ from core.units import content_measure, json_measure, utf16_units, wide_units
 
 Measure = Callable[[Session, Turn], accounts.Measured]  # Looks files up; core/world.py, World.
 
+_Usage: TypeAlias = tuple[Figures, Requests]
+
+_NO_USAGE: _Usage = (NOTHING, Requests(0))
 _NO_ROUTES = Routing()
 _ENDS_TURN = frozenset({f.TurnOpened, f.PromptTaken, f.SessionEnded})
 
@@ -44,7 +48,10 @@ class Fill(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A model's message whose usage counts in this turn; "" for the main agent's."""
+    """A model's message whose usage counts in this turn; "" for the main agent's.
+
+    `figures` are those of the turn's end; a message may be told again later.
+    """
 
     message_id: str
     agent_id: str
@@ -121,6 +128,9 @@ class Book:
         self.refused = 0  # Events that could not be taken.
         self._measure = measure
         self._closed = closed
+        self._told: dict[str, _Usage] = {}  # By the last book of each turn, and those before it.
+        # Of each turn by name: the data of its last book, and the usage that earlier ones hold.
+        self._last: dict[str, tuple[dict[str, Any], _Usage]] = {}
         self.detail = detail
         self.page = _Page(1)
 
@@ -144,8 +154,34 @@ class Book:
             self.fold(fact, step.line)
 
     def close(self) -> None:
-        """Give the open turn as if it were over."""
+        """Give the open turn as if it were over, and mend what was told late of earlier ones.
+
+        The usage of a message may be told again after its turn closed; then `data` of that turn's
+        last book changes in place.
+        """
         self._close(self.page.line)
+        for name, (data, before) in self._last.items():
+            self._set_usage(data, name, before)
+
+    def _set_usage(self, data: dict[str, Any], name: str, before: _Usage) -> None:
+        """Put the usage of a turn into its book, less what an earlier book of its name holds."""
+        now = self._usage_of(name)
+        figures = [max(0, n - b) for n, b in zip(now[0], before[0], strict=True)]
+        if any(figures):
+            data["usage"] = [min(tokens, TOKENS_MAX) for tokens in figures]
+        else:
+            data.pop("usage", None)
+        data["requests"] = [n - b for n, b in zip(now[1], before[1], strict=True)]
+        for agent in data["snapshot"]["subagents"]:
+            ledger = self.state.side_usage.get(agent["agent_id"])
+            side = None if ledger is None else ledger.turn(name)
+            if ledger is not None and side is not None:
+                agent["usage"] = [min(tokens, TOKENS_MAX) for tokens in side]
+                agent["messages"] = ledger.requests(name).messages
+
+    def _usage_of(self, name: str) -> _Usage:
+        usage = self.state.usage
+        return usage.turn(name) or NOTHING, usage.requests(name)
 
     def open_turn(self) -> TurnBook | None:
         """Give the account of the open turn as it stands."""
@@ -193,7 +229,7 @@ class Book:
     def _note_usage(self, fact: f.UsageReported, line: int) -> None:
         if fact.message_id is not None and not fact.inherited:
             self.page.messages[fact.message_id] = fact.agent_id or MAIN
-        if self.detail and fact.agent_id is None and not fact.cumulative:
+        if self.detail and fact.agent_id is None and not (fact.cumulative or fact.is_sum):
             cached = 0 if fact.includes_cache else fact.cache_read + fact.cache_creation
             used = fact.input + cached
             if used:
@@ -202,7 +238,11 @@ class Book:
     def _close(self, line: int) -> None:
         turn = self.state.turn
         if turn is not None and not self.page.is_empty:
-            self._closed(self._book(turn))
+            book, name = self._book(turn), turn.turn_id or UNNAMED
+            told = _NO_USAGE if name not in self._last else self._told.get(name, _NO_USAGE)
+            self._set_usage(book.data, name, told)
+            self._last[name], self._told[name] = (book.data, told), self._usage_of(name)
+            self._closed(book)
         self.page = _Page(line)
 
     def _book(self, turn: Turn) -> TurnBook:
@@ -239,10 +279,11 @@ def _take_call(book: Book, event: e.ToolCall, line: int) -> bool:
     turn = book.state.turn
     if turn is None or event.turn_id not in (None, turn.turn_id) or event.name in _LOOKED_INTO:
         return False
+    state = book.state
     units, wide = json_measure(event.input)
     call = (event.tool_use_id, event.name, units, None, None, wide)
-    count_call(book.state, turn, event.agent_id or event.parent_tool_use_id, call)
-    book.state.seq += 1
+    count_call(state, turn, event.agent_id or event.parent_tool_use_id, call)
+    state.seq += 1
     if book.detail:
         book.page.lines[event.tool_use_id] = line
     return True
@@ -256,7 +297,7 @@ def _take_result(book: Book, event: e.ToolResult, _line: int) -> bool:
         return False
     units, wide, images = content_measure(event.content)
     result = (event.tool_use_id, units, event.is_error, images, wide)
-    count_result(book.state, turn, event.agent_id, result)
+    count_result(book.state, turn, event.agent_id or None, result)
     book.state.seq += 1
     return True
 
@@ -266,7 +307,7 @@ def _take_usage(book: Book, event: e.Usage, line: int) -> bool:
     state, turn = book.state, book.state.turn
     if turn is None or event.agent_id is not None or event.inherited or event.cumulative:
         return False
-    if event.input_includes_cache:
+    if event.input_includes_cache or event.is_sum:
         return False
     turn.final = False
     figures = Figures(*event[:4])
@@ -298,6 +339,16 @@ def _take_text(book: Book, event: e.Spoken, _line: int) -> bool:
     return True
 
 
+def _take_request(book: Book, event: e.Request, _line: int) -> bool:
+    """Mark where a request begins, if nothing more is told of it."""
+    if book.state.turn is None or event.parts:
+        return False
+    if event.agent_id is None:
+        book.state.error.request()
+    book.state.seq += 1
+    return True
+
+
 # Most events need no decision: they fold to the state that deciding them would give, which
 # tests/core/recordings/test_book.py proves.
 _SHORT_CUTS: dict[type, Callable[[Book, Any, int], bool]] = {
@@ -305,6 +356,7 @@ _SHORT_CUTS: dict[type, Callable[[Book, Any, int], bool]] = {
     e.ToolResult: _take_result,
     e.Usage: _take_usage,
     e.Spoken: _take_text,
+    e.Request: _take_request,
 }
 _LOOKED_INTO = frozenset({SKILL_TOOL, READ})  # Calls of these tell of skills.
 _TAKEN = frozenset(

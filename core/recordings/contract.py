@@ -41,6 +41,7 @@ class Head(NamedTuple):
     side_only: bool = False  # A sub-agent's own file.
     parent_session_id: str | None = None
     path: str = ""  # The file that it was read from; "" for events that come from none.
+    wants_changes: bool = True  # FileChange steps are wanted; working them out takes a while.
 
 
 class FileChange(NamedTuple):
@@ -117,7 +118,8 @@ class Runtime(NamedTuple):
     sides: Callable[[str], tuple[SideFile, ...]] | None = None  # Of the recording at this path.
     # Recordings of a workspace, newest first: home, environment, workspace ("" for all).
     recordings: Callable[[str, Mapping[str, str], str], list[str]] | None = None
-    # Says of a line, before it is parsed, that it tells nothing; never of one that may tell.
-    is_idle: Callable[[bytes], bool] | None = None
+    # Says of a line, before it is parsed, that it tells nothing (any value that is true); never of
+    # one that may tell. The `match` of a compiled pattern is the quickest.
+    is_idle: Callable[[bytes], object] | None = None
     block_cap: int | None = None  # Answers in a row that it obeys; None: it has no cap.
     block_cap_variable: str | None = None  # Environment variable that moves the cap; 0 lifts it.

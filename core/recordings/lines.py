@@ -22,7 +22,7 @@ def rows(
     loads: Loads = json.loads,
     *,
     bounded: bool = False,
-    is_idle: Callable[[bytes], bool] | None = None,
+    is_idle: Callable[[bytes], object] | None = None,
 ) -> Iterator[tuple[int, Row]]:
     """Read the file line by line; what cannot be used goes to `faults`.
 

@@ -5,7 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from core.events import SessionEnd, SessionStart
 from core.recordings.contract import (
@@ -30,7 +30,14 @@ _LOOKED_AT_BYTES = 4096
 class Recording:
     """A recording, read once for its head and then as often as `steps` is called."""
 
-    def __init__(self, path: str, loads: Loads = json.loads, *, bounded: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        loads: Loads = json.loads,
+        *,
+        bounded: bool = False,
+        wants_changes: bool = True,
+    ) -> None:
         """Read the head; raise UnknownFormat for another format and OSError as it comes.
 
         With `bounded` texts that are too long to hold come by their length alone (LongText).
@@ -42,11 +49,14 @@ class Recording:
         self._row: Row = {}
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise _unknown("is no regular file, and it would be read twice")
-        found = _recognised(self._plain_rows())
-        if isinstance(found, bool):
-            raise _unknown(_look_of(path, found))
+        first: list[Row] = []
+        rest = self._plain_rows()
+        found = _recognised(rest, first)
+        if found is None:
+            raise _unknown(_look_of(path, bool(first)))
         self._runtime = found
-        self.head: Head = self._runtime.head(path, self._plain_rows())
+        head = found.head(path, chain(first, rest))
+        self.head: Head = head._replace(wants_changes=wants_changes)
 
     @property
     def timestamp(self) -> str | None:
@@ -112,16 +122,15 @@ def session_start(head: Head) -> SessionStart:
     )
 
 
-def _recognised(found: Iterator[Row]) -> Runtime | bool:
-    """Give the runtime whose row comes first among the first rows, else whether there are any."""
-    has_rows = False
+def _recognised(found: Iterator[Row], first: list[Row]) -> Runtime | None:
+    """Give the runtime whose row comes first among the first rows; `first` gets those."""
     for row in islice(found, LOOKED_AT_ROWS):
-        has_rows = True
+        first.append(row)
         for name in known():
             candidate = runtime(name)
             if candidate is not None and candidate.recognise(row):
                 return candidate
-    return has_rows
+    return None
 
 
 def _unknown(what: str) -> UnknownFormat:

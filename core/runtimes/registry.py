@@ -12,8 +12,7 @@ _ITSELF = "registry"
 
 def known() -> tuple[str, ...]:
     """Name every host, without loading any."""
-    names = (found.name for found in iter_modules(core.runtimes.__path__))
-    return tuple(sorted(name for name in names if name != _ITSELF))
+    return _names(tuple(core.runtimes.__path__))
 
 
 @cache
@@ -23,3 +22,9 @@ def runtime(runtime_id: str) -> Runtime | None:
         return None
     found: Runtime = import_module(f"core.runtimes.{runtime_id}").RUNTIME
     return found
+
+
+@cache
+def _names(folders: tuple[str, ...]) -> tuple[str, ...]:
+    names = (found.name for found in iter_modules(folders))
+    return tuple(sorted(name for name in names if name != _ITSELF))

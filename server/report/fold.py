@@ -47,12 +47,15 @@ class Detail(NamedTuple):
 
 def fold(path: str, measure: Measure, detail: Detail) -> Folded:
     """Read a recording and keep its accounts; raise UnknownFormat or OSError for another file."""
-    recording = Recording(path, orjson.loads, bounded=True)
+    recording = Recording(path, orjson.loads, bounded=True, wants_changes=False)
     session = Session(recording.head, path, detail)
     book = Book(recording.head.session_id, measure, session.add, detail=detail.pictures)
     for step in recording.steps():
         book.take(step)
-        session.seen(recording.timestamp)
+        if session.is_new:
+            session.seen(recording.timestamp)
+    session.seen(recording.timestamp)
+    book.close()
     notes = _notes(path, recording.faults)
     return session.finished(book, len(recording.faults), notes)
 
@@ -64,9 +67,7 @@ class Session:
         self._detail = detail
         self._started: str | None = None  # Of the open turn.
         self._now: str | None = None
-        self._turns: list[dict[str, Json]] = []
-        self._subagents: list[dict[str, Json]] = []
-        self._messages: list[Counted] = []
+        self._books: list[tuple[TurnBook, str | None]] = []  # And when each began.
         self._data: dict[str, Json] = {
             "sessionId": head.session_id,
             "runtime": head.runtime,
@@ -76,6 +77,11 @@ class Session:
                 model=head.model, version=head.version, parentSessionId=head.parent_session_id
             ),
         }
+
+    @property
+    def is_new(self) -> bool:
+        """Say whether it is not known yet when the open turn began."""
+        return self._started is None
 
     def seen(self, timestamp: str | None) -> None:
         """Note when a row was written, as recorded."""
@@ -87,29 +93,38 @@ class Session:
 
     def add(self, book: TurnBook) -> None:
         """Take the account of a turn that is over."""
-        seen = view(book.data)
-        turn = turn_json(book, seen)
-        if self._started is not None:
-            turn["startedAt"] = self._started
-        if self._detail.pictures:
-            turn |= pictures(book, seen, self._detail.locale)
-        for agent in turn["snapshot"]["subagents"]:
-            self._subagents.append({"turnId": book.turn_id, **agent})
-        self._messages += [
-            Counted(m.message_id, len(self._turns), m.agent_id, m.figures) for m in book.messages
-        ]
-        self._turns.append(turn)
+        self._books.append((book, self._started))
         self._started = None
 
+    def _turn(self, book: TurnBook, started: str | None) -> dict[str, Json]:
+        seen = view(book.data)
+        turn = turn_json(book, seen)
+        if started is not None:
+            turn["startedAt"] = started
+        if self._detail.pictures:
+            turn |= pictures(book, seen, self._detail.locale)
+        return turn
+
     def finished(self, book: Book, unreadable: int, notes: list[str]) -> Folded:
-        """Give the whole session."""
-        data = {**self._data, "turns": self._turns, "subagents": self._subagents}
+        """Give the whole session, once the book is closed."""
+        turns = [self._turn(*each) for each in self._books]
+        agents = [
+            {"turnId": turn["turnId"], **agent}
+            for turn in turns
+            for agent in turn["snapshot"]["subagents"]
+        ]
+        data = {**self._data, "turns": turns, "subagents": agents}
         measured = book.state.error.measured()
         if measured is not None:
             data["estimator"] = error_json(measured)
         if self._now is not None:
             data["endedAt"] = self._now
-        return Folded(data, self._messages, unreadable, notes)
+        messages = [
+            Counted(m.message_id, index, m.agent_id, m.figures)
+            for index, (turn, _) in enumerate(self._books)
+            for m in turn.messages
+        ]
+        return Folded(data, messages, unreadable, notes)
 
 
 def turn_json(book: TurnBook, seen: View) -> dict[str, Json]:
@@ -238,7 +253,8 @@ def _agent_json(agent: dict[str, Json]) -> dict[str, Json]:
         "unknown": agent["unknown"],
     }
     if "usage" in agent:
-        given["usage"] = figures_json(Figures(*agent["usage"]))
+        figures = figures_json(Figures(*agent["usage"]))
+        given["usage"] = {**figures, "messages": agent.get("messages", 0)}
     if "skill_states" in agent:
         given["skillStates"] = [_state_json(row) for row in agent["skill_states"]]
     return given

@@ -128,7 +128,8 @@ def _turn(chance: random.Random, number: int, turns: int, state: Json, locale: s
             "unsupported": ["memory"],
             "unknown": _unknown(number),
             "subagents": _subagents(chance) if number % 4 == 0 else [],
-            "skills": _skills(number),
+            "skillStates": _skills(number),
+            "available": {"skills": [f"plugin:skill-{at}" for at in range(12)]},
             "estimator": "chars/4",
         },
         "rows": rows,
@@ -275,13 +276,12 @@ def _unknown(number: int) -> list[Json]:
 
 
 def _skills(number: int) -> list[Json]:
-    states = ("listed", "called", "loaded", "reinjected", "dropped")
-    named = [
+    states = ("called", "loaded", "reinjected", "dropped", "loaded")
+    return [
         {"name": name, "state": states[(number + at) % 5], "source": f"workspace/.claude/{name}"}
-        | ({"tokens": 1_900 + 90 * at} if (number + at) % 5 in {2, 3} else {})
+        | ({"tokens": 1_900 + 90 * at} if (number + at) % 5 in {1, 2, 4} else {})
         for at, name in enumerate(_SKILLS)
     ]
-    return [*named, *({"name": f"plugin:skill-{at}", "state": "listed"} for at in range(12))]
 
 
 def _subagents(chance: random.Random) -> list[Json]:

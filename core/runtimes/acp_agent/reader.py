@@ -255,4 +255,6 @@ def _turn_usage(turn_id: str, result: Json) -> Usage | None:
     # The sum tells whether the cached tokens were counted inside the input.
     total = count_of(reported, "totalTokens")
     includes = total in (sent + made, sent + made + thought) and read + written <= sent
-    return Usage(sent, made, read, written, message_id=turn_id, input_includes_cache=includes)
+    return Usage(
+        sent, made, read, written, message_id=turn_id, input_includes_cache=includes, is_sum=True
+    )

@@ -42,18 +42,13 @@ _AT_WORK = re.compile(
     rb'\{[^{]*"type":"progress","data":\{"type":"(?!agent_progress").*\}\n\Z', re.DOTALL
 )
 
-
-def _is_idle(line: bytes) -> bool:
-    return _AT_WORK.match(line) is not None
-
-
 RUNTIME = Runtime(
     reader=_reader,
     recognise=_recognise,
     head=_head,
     sides=_sides,
     recordings=_recordings,
-    is_idle=_is_idle,
+    is_idle=_AT_WORK.match,
     block_cap=8,
     block_cap_variable="CLAUDE_CODE_STOP_HOOK_BLOCK_CAP",
 )

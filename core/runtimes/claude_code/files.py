@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from core.recordings.contract import SideFile
 
@@ -101,12 +102,27 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def _beside(path: str, folder: str, stem: str) -> Iterator[str]:
-    names = sorted(entry.name for entry in _entries(folder or ".") if agent_of_file(entry.name))
-    session_ids = {stem, _session_id(path)} if names else set()
-    for name in names:
-        place = os.path.join(folder, name)
-        if _session_id(place) in session_ids:
+    agents = _agents_in(folder or ".", _stamp(folder or "."))
+    session_ids = {stem, _session_id(path)} if agents else set()
+    for place, session_id in agents:
+        if session_id in session_ids:
             yield place
+
+
+@lru_cache(maxsize=64)
+def _agents_in(folder: str, _stamp: int) -> tuple[tuple[str, str | None], ...]:
+    """List the sub-agents' files in a folder, each with the session that began it."""
+    names = sorted(entry.name for entry in _entries(folder) if agent_of_file(entry.name))
+    places = [os.path.join(folder, name) for name in names]
+    return tuple((place, _session_id(place)) for place in places)
+
+
+def _stamp(folder: str) -> int:
+    """Give what changes when a file comes to a folder; 0 for none."""
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _session_id(path: str) -> str | None:

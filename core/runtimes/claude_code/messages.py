@@ -2,7 +2,7 @@
 
 from core.events import Json, Request, Usage
 from core.recordings.content import joined
-from core.recordings.contract import Row
+from core.recordings.contract import Row, Step
 from core.runtimes.claude_code.rows import figures
 from core.runtimes.claude_code.shapes import SYNTHETIC_MODEL
 from core.runtimes.claude_code.state import State, Thread
@@ -20,18 +20,10 @@ def tell_message(state: State, thread: Thread, row: Row, is_first_look: bool) ->
     if type(message) is not dict:
         return ""
     message_id = message.get("id") or row.get("requestId")
-    ref = row.get("requestRef")
     if type(message_id) is not str:
         message_id = ""
-    if type(ref) is not str or not ref:
-        ref = None
     if message_id not in thread.usages:
-        if thread.unsettled or thread.snapshot is not None:
-            state.settle(thread)
-        if ref is None or ref not in thread.composed:
-            state.tell(Request(ref, (), thread.agent_id))
-        if message_id:
-            thread.usages[message_id] = None
+        _begin(state, thread, row, message_id)
     reported = message.get("usage")
     if type(reported) is dict and message.get("model") != SYNTHETIC_MODEL:
         has_ended = message.get("stop_reason") is not None
@@ -41,18 +33,39 @@ def tell_message(state: State, thread: Thread, row: Row, is_first_look: bool) ->
             if not is_first_look and message_id:
                 thread.exact.add(message_id)
             is_partial = not has_ended and (is_first_look or thread.tells_stops)
-            _tell_usage(state, thread, row, (reported, message_id, is_partial, ref))
-    return _tell_blocks(state, thread, message_id, message.get("content"))
+            _tell_usage(state, thread, row, (reported, message_id, is_partial))
+    content = message.get("content")
+    if type(content) is list and len(content) == 1:  # Nearly always: a row has one block.
+        block = content[0]
+        if type(block) is dict and block.get("type") == "tool_use":
+            state.call(thread, block.get("id"), block.get("name"), block.get("input"))
+            return ""
+    return _tell_blocks(state, thread, message_id, content)
 
 
-def _tell_usage(
-    state: State, thread: Thread, row: Row, told: tuple[Row, str, bool, str | None]
-) -> None:
+def _begin(state: State, thread: Thread, row: Row, message_id: str) -> None:
+    """Tell that the model was asked, at the first row of its message."""
+    if thread.unsettled or thread.snapshot is not None:
+        state.settle(thread)
+    ref = row.get("requestRef")
+    if type(ref) is not str or not ref:
+        ref = None
+    if ref is None or ref not in thread.composed:
+        state.out.append(Step(state.line, Request(ref, (), thread.agent_id)))
+    if message_id:
+        thread.usages[message_id] = None
+
+
+def _tell_usage(state: State, thread: Thread, row: Row, told: tuple[Row, str, bool]) -> None:
     """Tell a usage report of this message, if it is not told like this yet."""
-    reported, message_id, is_partial, ref = told
+    reported, message_id, is_partial = told
     counts = figures(reported)
     if counts is None:
         return
+    known = thread.usages.get(message_id)
+    if known is not None and known[:4] == counts and known.partial == is_partial:
+        return
+    ref = row.get("requestRef")
     usage = Usage(
         *counts,
         None,
@@ -62,13 +75,11 @@ def _tell_usage(
         thread.agent_id,
         state.is_inherited(thread, row),
         is_partial,
-        ref,
+        ref if type(ref) is str and ref else None,
     )
-    if not message_id:
-        state.tell(usage)
-    elif thread.usages[message_id] != usage:
+    if message_id:
         thread.usages[message_id] = usage
-        state.tell(usage)
+    state.out.append(Step(state.line, usage))
 
 
 def _tell_blocks(state: State, thread: Thread, message_id: str, content: Json) -> str:

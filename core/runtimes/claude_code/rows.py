@@ -47,6 +47,13 @@ def blocks(content: Json) -> Blocks:
         return Blocks(content, (), False)
     if not isinstance(content, list):
         return Blocks("", (), False)
+    if len(content) == 1 and type(content[0]) is dict:  # Nearly always: one result, as a text.
+        only = content[0]
+        call_id, told = only.get("tool_use_id"), only.get("content")
+        if only.get("type") == "tool_result" and type(call_id) is str and type(told) is str:
+            return Blocks(
+                "", ((call_id, told, only.get("is_error") is True),) if call_id else (), False
+            )
     texts: list[str] = []
     results: list[tuple[str, Json, bool]] = []
     has_media = False
@@ -75,7 +82,13 @@ def content_of(row: Row) -> Json:
 
 def figures(reported: Row) -> tuple[int, int, int, int] | None:
     """Read a usage object: input, output, cache read, cache creation; None without any count."""
-    counts = [reported.get(key) for key in _USAGE_KEYS]
+    get = reported.get
+    given, made, read, created = map(get, _USAGE_KEYS)
+    if type(given) is type(made) is type(read) is type(created) is int and (
+        min(given, made, read, created) >= 0 and max(given, made, read, created) <= COUNT_MAX
+    ):
+        return given, made, read, created
+    counts: list[int | None] = [given, made, read, created]
     for index, count in enumerate(counts):
         if type(count) is not int or not 0 <= count <= COUNT_MAX:
             counts[index] = None

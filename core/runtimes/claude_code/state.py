@@ -153,12 +153,14 @@ class State:
             return
         self._calls.add(call_id)
         if name in rows.WRITERS:
-            self._writes[call_id] = (name, given)
+            if self.head.wants_changes:
+                self._writes[call_id] = (name, given)
         elif name == "Skill":
             self._skill_calls[call_id] = rows.skill_name(given)
         elif name in ("Task", "Agent") and isinstance(given, dict):
             self.tasks[digest(text_of(given, "prompt"))] = call_id
-        self.tell(ToolCall(call_id, name, given, self.turns.id(), thread.agent_id, thread.parent))
+        event = ToolCall(call_id, name, given, self.turns.id(), thread.agent_id, thread.parent)
+        self.out.append(Step(self.line, event))
 
     def result(
         self,
@@ -172,11 +174,12 @@ class State:
         if self._results.get(call_id, 0) >= quality:
             return
         self._results[call_id] = quality
-        name, given = self._writes.pop(call_id, ("", None))
-        change = rows.file_change(name, given, outcome) if name else None
-        if change is not None and not is_error:
-            self.tell(change)
-        self.tell(ToolResult(call_id, content, is_error, thread.agent_id))
+        if call_id in self._writes:
+            change = rows.file_change(*self._writes.pop(call_id), outcome)
+            if change is not None and not is_error:
+                self.tell(change)
+        event = ToolResult(call_id, content, is_error, thread.agent_id)
+        self.out.append(Step(self.line, event))
 
     def skill_of(self, call_id: str) -> str:
         """Give the skill that this call named; "" where it named none."""

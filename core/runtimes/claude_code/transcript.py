@@ -62,12 +62,15 @@ class TranscriptRows:
         if row.get("isSidechain") is True and self._went_to_side(row):
             return
         found = rows.blocks(rows.content_of(row))
-        main = self._state.main
-        self._state.first_row = self._state.first_row or text_of(row, "uuid")
+        state = self._state
+        main = state.main
+        if not state.first_row:
+            state.first_row = text_of(row, "uuid")
         if main.log is not None or main.early is not None:
             self._keep(main, row)
         if found.results and not found.text:
-            self._release()
+            if self._held is not None:
+                self._release()
             self._turns.act()
             self._results(main, row, found)
             return

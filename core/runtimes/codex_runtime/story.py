@@ -221,7 +221,7 @@ class Story:
         if found.input or found.output:
             self.follow(self.turns.prompted())
             self.turns.use()
-            self.tell(tokens.usage(found, self.window)._replace(cumulative=True))
+            self.tell(tokens.usage(found, self.window)._replace(cumulative=True, is_sum=True))
 
     def compacting(self, teller: str, trigger: str | None = None) -> None:
         """A compaction begins, as one of several tellers says once for each."""

@@ -14,7 +14,7 @@ function turnPanel(session, select) {
     h("div", { class: "columns" },
       h("div", { class: "main-column" }, h("h4", {}, t("context")), contextTable(rows, snapshot, calls, file)),
       h("div", { class: "side-column" }, turnFacts(data))),
-    skillTable(objects(snapshot.skills)),
+    skillTable(skillsOf(snapshot)),
     subagentPart(objects(snapshot.subagents), objects(data.calls), file, t("subagents"), t("subagents_hint")),
   );
 }
@@ -96,6 +96,15 @@ function reconciliationPart(told) {
       [t("remainder"), sum(told.remainder, source), source],
     ]),
     told.overcount && h("p", { class: "caution" }, t("overcount")));
+}
+
+/** The states of skills; what the listing names and nothing else tells of was only listed. */
+function skillsOf(snapshot) {
+  const told = objects(snapshot.skillStates);
+  const names = new Set(told.map((skill) => skill.name));
+  const listed = object(snapshot.available).skills;
+  const only = (Array.isArray(listed) ? listed : []).filter((name) => isText(name) && !names.has(name));
+  return [...told, ...only.map((name) => ({ name, state: "listed" }))];
 }
 
 /** Skills by what became of them; those that were only listed are counted first. */

@@ -372,7 +372,7 @@ def test_the_usage_of_a_turn_is_a_sum_and_leaves_the_fill_as_it_was() -> None:
     events = live(prompt(), fill, answered(3, stopReason="end_turn", usage=TURN_USAGE))
 
     assert events[2:] == [
-        Usage(26, 534, 58_848, 22_200, message_id="prompt-3"),
+        Usage(26, 534, 58_848, 22_200, message_id="prompt-3", is_sum=True),
         Fill(21_364, 1_000_000, SOURCE),
         TurnEnd("prompt-3", "completed"),
     ]

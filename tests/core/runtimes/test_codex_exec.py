@@ -43,7 +43,7 @@ def test_a_run_is_one_turn_with_its_items_and_its_sum() -> None:
     assert of(ToolResult, steps) == [ToolResult("turn-1/item_1", "out")]
     assert of(Spoken, steps) == [Spoken("thinking", "Look."), Spoken("model", "Done.")]
     assert of(Usage, steps) == [
-        Usage(30_000, 90, 8_000, cumulative=True, input_includes_cache=True)
+        Usage(30_000, 90, 8_000, cumulative=True, input_includes_cache=True, is_sum=True)
     ]
     assert steps[-1][1:] == (TurnEnd("turn-1", "completed", "Done."), "ended")
 
