@@ -117,6 +117,7 @@ class View(NamedTuple):
     requests: Requests
     composition: Composition | None
     stale: bool  # A compaction came after the last usage.
+    fill: int | None  # Tokens in the window as reported; None when nobody says so now.
     fill_source: str  # Who says how full the window is.
 
 
@@ -126,12 +127,13 @@ USAGE = "usage"
 def view(data: JsonObject) -> View:
     """Read what `account` wrote and break it down into rows."""
     snapshot = snapshots.from_json(data["snapshot"])
-    baseline, source = None, USAGE
+    baseline, used, source = None, None, USAGE
     if "fill" in data:
         used, source = data["fill"]
         baseline = Baseline(Figures(used, 0))
     elif "last" in data and not data["stale"]:
         baseline = Baseline(Figures(*data["last"]), data["weak"])
+        used = None if baseline.weak else baseline.figures.used
     text, *files = data["composer"]
     window = None if snapshot.window is None else snapshot.window.tokens
     return View(
@@ -143,5 +145,6 @@ def view(data: JsonObject) -> View:
             compositions.from_json(data["composition"]) if "composition" in data else None
         ),
         stale=data["stale"],
+        fill=used,
         fill_source=source,
     )

@@ -141,6 +141,7 @@ class Skill(NamedTuple):
     units: int | None = None  # UTF-16 units of the body as it entered the context.
     note: str | None = None  # Such as: truncated.
     agent_id: str | None = None
+    is_result: bool = False  # It was read by a tool: its text is a result, and counts as such.
 
 
 class SkillListing(NamedTuple):

@@ -159,7 +159,8 @@ def _skill(state: Session, fact: f.SkillNoted) -> None:
             state.error.append(fact.units or 0, 0)
     if state.turn is not None:
         state.turn.final = False
-        noted = [fact.name, fact.state, fact.path, fact.units, fact.note, fact.agent_id]
+        told = [fact.name, fact.state, fact.path, fact.units, fact.note, fact.agent_id]
+        noted = [*told, fact.is_result or False]
         state.turn.skills.append(noted)
 
 

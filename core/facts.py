@@ -190,6 +190,7 @@ class SkillNoted(NamedTuple):
     units: int | None = None  # UTF-16 units of the body, where it was recorded.
     note: str | None = None
     agent_id: str | None = None
+    is_result: bool | None = None  # Its text is a tool's result and counts there.
 
 
 class SkillsListed(NamedTuple):

@@ -243,6 +243,7 @@ def _skill(event: e.Skill) -> f.Fact:
         event.units,
         event.note,
         event.agent_id,
+        event.is_result or None,
     )
 
 

@@ -38,7 +38,7 @@ class Turn:
         self.selected: list[list[Any]] = []  # [name, source path or None]
         self.attachments: list[list[Any]] = []  # [name, source, tokens]
         self.supplied: list[list[Any]] = []  # [kind, source, tokens, detail]
-        self.skills: list[list[Any]] = []  # [name, state, path, units, note, agent id]
+        self.skills: list[list[Any]] = []  # [name, state, path, units, note, agent id, is result]
         # The last request that was written down: [id, parts, reported input or None].
         self.composition: list[Any] | None = None
         self.revision = 0  # Turn ends answered so far.

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from core import decided as d
 from core.account import Measured, account_of
 from core.accounting.collector import wanted_skills
+from core.accounting.kinds import SKILL_TOOL
 from core.accounting.rules import NO_EVIDENCE, agents_chain, measure
 from core.accounting.skills import SkillIndex, skill_key
 from core.arming import read_plan_file
@@ -66,7 +67,7 @@ class World:
 
     def measure(self, state: Session, turn: Turn) -> Measured:
         """Look up the files behind this turn's skills and rules; sizes in bytes, as of now."""
-        wanted = wanted_skills(account_of(state, turn))
+        wanted = wanted_skills(account_of(state, turn)) if _names_skills(turn) else ()
         rules = measure(state.workspace)
         if not wanted:
             return Measured({}, rules)
@@ -149,6 +150,12 @@ class World:
         given = self._environ.get(host.block_cap_variable, "")
         cap = int(given) if given.isdigit() else host.block_cap
         return cap or None
+
+
+def _names_skills(turn: Turn) -> bool:
+    """Say whether anything in a turn may tell of a skill; most turns are spared the search."""
+    called = any(SKILL_TOOL in calls.tool_names() for calls in turn.agents.values())
+    return called or bool(turn.selected or turn.skills)
 
 
 def _digest(plan_path: str | None) -> str | None:

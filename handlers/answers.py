@@ -200,14 +200,13 @@ def _rows(breakdown: Breakdown, locale: str) -> tuple[wa.Row, ...]:
 
 
 def _fill(seen: View, window: int) -> wa.WindowFill:
-    breakdown, said = seen.breakdown, seen.snapshot.window
-    ratio = breakdown.ratio
+    said, used = seen.snapshot.window, seen.fill
     return wa.WindowFill(
         tokens=window,
         source=REPORTED if said is None else said.source,
-        used=breakdown.used,
-        used_source=seen.fill_source,
+        used=used,
+        used_source=None if used is None else seen.fill_source,
         stale=seen.stale or None,
-        ratio=None if ratio is None else round(ratio, 4),
-        remaining=breakdown.remaining,
+        ratio=None if used is None else round(min(1.0, used / window), 4),
+        remaining=None if used is None else max(0, window - used),
     )

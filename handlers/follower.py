@@ -206,7 +206,7 @@ class Follower:
 
     def _follow(self, watch: Watch, recording: Recording) -> None:
         seq = self._seqs.pop(recording.head.session_id, 0)
-        measure = self._hub.sessions.world.measure
+        measure = self._hub.sessions.world.measure_recorded
         self._followed[recording.path] = Followed(recording, measure, orjson.loads, seq)
         self._asked_by[recording.path] = {watch}
 

@@ -2,12 +2,11 @@
 
 from typing import Any
 
+from core.accounting.kinds import LOCALES
 from core.phases.routing import ARM_CHARS, ARM_ROUTES, Route, Routing
 from handlers.convert import structure, unknown_fields
 from handlers.wire_kinds import NAME, POSITIVE
 from handlers.wire_records import choice, field, list_of, object_of, record
-
-LOCALES = ("en", "zh")
 
 
 @record()

@@ -247,7 +247,11 @@ class WindowFill:
 
     tokens: int = field(COUNT, "Its size in tokens.")
     source: str = field(TEXT, "Who said so.")
-    used: int = field(COUNT, "Tokens in it.")
+    used: int | None = field(
+        COUNT,
+        "Tokens in it; left out while nothing tells: before any usage, and after a compaction.",
+        default=None,
+    )
     used_source: str | None = field(
         TEXT,
         "Who says how many: usage of the last request, or another word of the host.",

@@ -17,7 +17,7 @@ Turnkeeper tells what entered an agent's context, and lets a turn end only when 
 
 Next steps:
   1. turnkeeper demo                    see it at work on a recorded session
-  2. turnkeeper replay FILE.jsonl       see it on a Claude Code transcript of yours
+  2. turnkeeper report FILE.jsonl       see what filled the context of a session of yours
   3. turnkeeper serve                   what an editor or an agent host starts, over stdio
 
 All commands: turnkeeper --help

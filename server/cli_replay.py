@@ -25,7 +25,7 @@ _EXIT_CODES = (
 )
 
 
-@click.command(epilog=_EXIT_CODES)
+@click.command(epilog=_EXIT_CODES, short_help="Play a recorded session to a server of its own.")
 @click.argument("file", type=_FILE)
 @click.option("--plan", type=_FILE, help="Plan to arm when the session has started.")
 @click.option(
@@ -43,20 +43,21 @@ _EXIT_CODES = (
 def replay(
     file: str, plan: str | None, workspace: str | None, state: str | None, as_json: bool
 ) -> int:
-    """Replay a recorded Claude Code session (JSONL) to a server of its own.
+    """Play a recorded session to a fresh server, as its host would have told it.
 
-    Shows turn by turn what entered the context, and with --plan where a turn end would have been
-    blocked. Your files are not touched.
+    FILE is a transcript, a rollout, a stream or recorded hook payloads of any agent host. Shows
+    turn by turn what entered the context, and with --plan where a turn end would have been blocked.
+    Your files are not touched.
     """
     from server.replay.command import replay_command
 
     return replay_command(file, plan, workspace, state, as_json)
 
 
-@click.command(epilog=_EXIT_CODES)
+@click.command(epilog=_EXIT_CODES, short_help="Show it at work on a recorded session.")
 @_JSON
 def demo(as_json: bool) -> int:
-    """Show the job on a recorded session: a block, an advance, a completed plan."""
+    """Show it at work on a recorded session: a block, an advance, a completed plan."""
     from server.replay.command import demo_command
 
     return demo_command(as_json)

@@ -1,6 +1,6 @@
 """The calls and results of one agent in one turn, and what they sum to at any moment."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from core.accounting.estimator import call_tokens
@@ -113,6 +113,10 @@ class ToolInvocationAccumulator:
     def totals(self) -> Mapping[str, Total]:
         """Give the totals by tool name, the Skill tool's too."""
         return {name: Total(*total) for name, total in self._totals.items()}
+
+    def tool_names(self) -> Collection[str]:
+        """Name the tools that were called; not to be changed."""
+        return self._totals.keys()
 
     def rows(self) -> Iterator[CallRow]:
         """Give every call, in the order they were made."""

@@ -18,6 +18,7 @@ ROWS = (*KINDS, "conversation", "pending_next_turn", "cache_or_previous")
 # What can be derived from calls and files alone; the rest only when the host supplies it.
 DERIVED_KINDS = frozenset({"tools", "rules", "skills", "mcp"})
 
+LOCALES = ("en", "zh")  # Languages of the labels.
 LABELS = {  # Row: (English, Chinese).
     "system_prompt": ("System prompt", "系统提示"),
     "tools": ("Tools", "工具"),

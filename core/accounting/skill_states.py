@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 LISTED = "listed"  # Named to the model.
-CALLED = "called"  # The Skill tool was called with its name, and failed or has no result.
+CALLED = "called"  # The Skill tool was called with its name, and the call failed.
 LOADED = "loaded"  # Its body entered the context.
 REINJECTED = "reinjected"  # Its body came again after a compaction.
 DROPPED = "dropped"  # Its body left the context and did not come back.

@@ -29,6 +29,7 @@ class Note(NamedTuple):
     path: str | None = None
     units: int | None = None
     note: str | None = None
+    is_result: bool = False  # Its text is a tool's result and counts there.
 
 
 class Used(NamedTuple):
@@ -92,7 +93,11 @@ def _gathered(
     for choice in selected:
         _of(skills, choice.name).loaded = True
     for note in notes:
-        _of(skills, note.name).notes.append(note)
+        skill = _of(skills, note.name)
+        if note.is_result:
+            skill.read = note.path or note.name
+        else:
+            skill.notes.append(note)
     for path in _read_whole(calls):
         _of(skills, path.replace("\\", "/").rstrip("/").split("/")[-2]).read = path
     return skills
@@ -182,4 +187,4 @@ def source_of(path: str, workspace: str) -> str:
 
 def note_of(row: list[Any]) -> Note:
     """Read a note out of the state of a turn."""
-    return Note(row[0], row[1], row[2], row[3], row[4])
+    return Note(row[0], row[1], row[2], row[3], row[4], row[6])

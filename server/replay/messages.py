@@ -117,6 +117,10 @@ def _usage(event: Usage) -> dict[str, Any]:
         "cacheRead": event.cache_read_tokens,
         "cacheCreation": event.cache_creation_tokens,
         "messageId": event.message_id,
+        "agentId": event.agent_id,
+        "contextWindow": event.context_window,
+        "inputIncludesCache": event.input_includes_cache or None,
+        "cumulative": event.cumulative or None,
     }
 
 

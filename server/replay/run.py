@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.errors import PlanRefused
-from core.events import Prompt, SelectedSkill, SessionEnd, SessionStart, ToolCall, TurnEnd
+from core.events import Prompt, SelectedSkill, SessionEnd, SessionStart, ToolCall, TurnEnd, Usage
 from core.recordings.contract import AgentSeen, Fault, FileChange, SkillBody, Step
 from core.recordings.recording import Recording
 from server.replay.client import ChildFailed, Refused, Sidecar
@@ -16,7 +16,7 @@ from server.replay.messages import message_of
 from server.replay.report import Report, Stop
 from server.replay.scratch import Copied, Scratch
 
-SHELL_TOOL = "Bash"
+SHELL_TOOLS = frozenset({"Bash", "exec_command", "shell", "local_shell"})
 RECEIPTS_PER_PAGE = 1_000
 
 # What decides for a user's own sessions must not reach into a replay.
@@ -124,7 +124,7 @@ class _Player:
                 f"the session cannot be started: {refused.message}",
                 hint=self._sidecar.last_words(),
             ) from None
-        if self._plan is None:
+        if self._plan is None or self.report.plan_state is not None:
             return
         try:
             self.report.plan_state = self._ask("plan/arm", path=os.path.abspath(self._plan))
@@ -136,6 +136,8 @@ class _Player:
         event = step.event
         if isinstance(event, FileChange | SkillBody | AgentSeen) or message_of(event) is None:
             return  # No method tells it, and no plan asks for it.
+        if isinstance(event, Usage) and event.inherited:
+            return  # It counts in the session that this one was forked from.
         if isinstance(event, Prompt):
             event = event._replace(selected_skills=tuple(map(self._here, event.selected_skills)))
         try:
@@ -148,7 +150,7 @@ class _Player:
         elif isinstance(event, TurnEnd):
             self.report.add_stop(event.turn_id, Stop(step.line, step.recorded, answer))
         elif isinstance(event, ToolCall):
-            self.report.shell_calls += event.name == SHELL_TOOL
+            self.report.shell_calls += event.name in SHELL_TOOLS
 
     def _finish(self, step: Step) -> None:
         self.report.receipts = self._receipts()

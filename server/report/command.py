@@ -1,5 +1,6 @@
 """What `turnkeeper report` does: find the recordings, read them, print or write the pictures."""
 
+import gc
 import os
 import shutil
 import sys
@@ -16,16 +17,22 @@ from core.world import World
 from server.output import DONE, FAILED, refuse, write
 from server.progress import LateProgress
 from server.report.find import find
-from server.report.fold import Detail
+from server.report.fold import PICTURED, Detail
 from server.report.gather import gather, put_together
 from server.report.stored import fold_stored
 
 Json = Any
 
 
+# Of new containers, before they are looked through for cycles: what is read makes none.
+GC_THRESHOLDS = (200_000, 50, 100)
+
+
 def report_command(target: str | None, html: str | None, as_json: bool, locale: str) -> int:
     """Report; 0 done, 1 the page cannot be written, 2 for a target that cannot be used."""
-    detail = Detail(pictures=not as_json, locale=locale)
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)
+    detail = Detail(pictures=html is not None or not as_json, locale=locale)
     try:
         report = _report(target, detail)
     except Refusal as refused:
@@ -39,7 +46,7 @@ def report_command(target: str | None, html: str | None, as_json: bool, locale: 
         if code != DONE or not as_json:
             return code
     if as_json:
-        return write(orjson.dumps(report) + b"\n")
+        return write(orjson.dumps(_for_programs(report)) + b"\n")
     from server.report.picture import picture
 
     columns = shutil.get_terminal_size().columns
@@ -60,6 +67,14 @@ def _report(target: str | None, detail: Detail) -> dict[str, Json]:
     finally:
         progress.close()
     report["notes"] += [f"{shown(folder, 500)} cannot be read" for folder in found.unread]
+    return report
+
+
+def _for_programs(report: dict[str, Json]) -> dict[str, Json]:
+    """Leave out what only the pictures need."""
+    for turn in (turn for session in report["sessions"] for turn in session["turns"]):
+        for key in PICTURED:
+            turn.pop(key, None)
     return report
 
 

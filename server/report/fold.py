@@ -17,6 +17,7 @@ from core.recordings.recording import Recording
 Json = Any
 
 _KIND_OF_CLASS = {"tool": "tools", "skill": "skills"}
+PICTURED = ("rows", "bars", "calls", "requests")  # What pictures need of a turn besides.
 NOTES_PER_FILE = 5  # Lines that are told of one by one.
 
 
@@ -293,20 +294,20 @@ def _composition_json(data: dict[str, Json]) -> dict[str, Json]:
 
 def _window_json(seen: View) -> dict[str, Json] | None:
     """Tell how full the window is, also where its size is unknown; None where nothing tells."""
-    if seen.usage is None and seen.fill_source == "usage":
-        return None
-    breakdown, said = seen.breakdown, seen.snapshot.window
-    given: dict[str, Json] = {"used": breakdown.used, "usedSource": seen.fill_source}
-    if breakdown.window is not None and said is not None:
-        given |= {
-            "tokens": breakdown.window,
-            "source": said.source,
-            "ratio": round(breakdown.ratio or 0, 4),
-            "remaining": breakdown.remaining,
-        }
+    said, window, used = seen.snapshot.window, seen.breakdown.window, seen.fill
+    given: dict[str, Json] = {}
+    if used is not None:
+        given |= {"used": used, "usedSource": seen.fill_source}
+    if window is not None and said is not None:
+        given |= {"tokens": window, "source": said.source}
+        if used is not None:
+            given |= {
+                "ratio": round(min(1.0, used / window), 4),
+                "remaining": max(0, window - used),
+            }
     if seen.stale:
         given["stale"] = True
-    return given
+    return given or None
 
 
 def _rows(breakdown: Breakdown, locale: str) -> list[dict[str, Json]]:

@@ -57,7 +57,7 @@ class Totals:
     def to_json(self) -> dict[str, Json]:
         """Give the sums, the largest first within each kind."""
         ordered = {
-            kind: dict(sorted(named.items(), key=lambda item: (-item[1]["tokens"], item[0])))
+            kind: dict(sorted(named.items(), key=lambda item: (-item[1].get("tokens", 0), item[0])))
             for kind, named in self.by.items()
         }
         return {**self.usage, **({"partial": self.partial} if self.partial else {}), **ordered}
@@ -84,8 +84,8 @@ class Totals:
                 _count(self.by[by], item["name"], tokens=item["tokens"], calls=item.get("calls", 0))
         for state in states:
             if state["state"] in ("loaded", "reinjected"):
-                tokens, source = state.get("tokens", 0), state.get("source")
-                _count(self.by["bySkill"], state["name"], source, tokens=tokens, loads=1)
+                sums = {"tokens": state["tokens"]} if "tokens" in state else {}
+                _count(self.by["bySkill"], state["name"], state.get("source"), **sums, loads=1)
 
 
 def _items(entries: dict[str, Json], kind: str) -> Json:
@@ -96,9 +96,9 @@ def _items(entries: dict[str, Json], kind: str) -> Json:
 def _count(
     named: dict[str, dict[str, Json]], name: str, source: str | None = None, **sums: int
 ) -> None:
-    known = named.setdefault(name, dict.fromkeys(sums, 0))
+    known = named.setdefault(name, {})
     for key, value in sums.items():
-        known[key] += value
+        known[key] = known.get(key, 0) + value
     if source is not None:
         known.setdefault("source", source)
 

@@ -174,7 +174,7 @@ WORDS: dict[str, tuple[str, str]] = {  # Key: (English, Chinese).
     "samples": ("Samples", "样本数"),
     "median": ("Median error", "误差中位数"),
     "p90": ("90 % are within", "90 % 的误差不超过"),
-    "est_ratio": ("UTF-16 units per token", "每 token 的 UTF-16 单元数"),
+    "est_ratio": ("Reported by estimated tokens", "报告值与估算值之比"),
     "est_wide": ("The same, wide scripts", "同上，宽字符文字"),
     # Skills.
     "skills": ("Skills", "Skills"),
@@ -224,6 +224,7 @@ WORDS: dict[str, tuple[str, str]] = {  # Key: (English, Chinese).
     "treemap": ("Parts of the request by size", "按大小显示请求的各部分"),
     "part_system_prompt": ("System prompt", "系统提示"),
     "part_tool_schema": ("Tool schemas", "工具定义"),
+    "part_mcp_schema": ("MCP schemas", "MCP 定义"),
     "part_skill_listing": ("Skill listing", "Skill 列表"),
     "part_skill_body": ("Skill bodies", "Skill 正文"),
     "part_instructions": ("Instruction files", "指令文件"),

@@ -20,8 +20,8 @@ _RULES = (
 _PARTS = (  # Role, name, source, about how many tokens.
     ("system_prompt", None, "transcript/api-request-shape", 3400),
     *(("tool_schema", name, "transcript/api-request-shape", 900) for name in _TOOLS),
-    ("tool_schema", "mcp__github__list_issues", "transcript/api-request-shape", 700),
-    ("tool_schema", "mcp__playwright__snapshot", "transcript/api-request-shape", 500),
+    ("mcp_schema", "github", "transcript/api-request-shape", 700),
+    ("mcp_schema", "playwright", "transcript/api-request-shape", 500),
     ("skill_listing", None, "transcript/api-request", 800),
     ("skill_body", "release-notes", "workspace/.claude/skills/release-notes/SKILL.md", 1900),
     ("instructions", "workspace/CLAUDE.md", "workspace/CLAUDE.md", 1400),

@@ -317,8 +317,15 @@ def test_the_first_rows_need_not_name_the_folder(watched: Watched) -> None:
     script = watched.transcript("a1")
     script.write({"type": "summary", "summary": "Earlier.", "leafUuid": "l"})
     (state,) = watched.follow()
-    (watched.workspace / "CLAUDE.md").write_text("x" * 40)
+    rules = {"path": f"{watched.workspace}/CLAUDE.md", "content": "x" * 40}
     script.prompt("Look around.")
+    script.write(
+        {
+            "type": "attachment",
+            "sessionId": script.path.stem,
+            "attachment": {"type": "instructions", "files": [rules]},
+        }
+    )
     script.call("c1", tokens=100)
 
     account = watched.until_calls("a1", 1)
@@ -326,7 +333,7 @@ def test_the_first_rows_need_not_name_the_folder(watched: Watched) -> None:
     assert state["workspace"] == ""
     (state,) = watched.host.ask("sessions", None)["sessions"]
     assert (state["workspace"], state["model"]) == (str(watched.workspace), "small")
-    assert account["snapshot"]["entries"]["rules"]["tokens"] == 10
+    assert account["snapshot"]["entries"]["rules"]["source"] == "workspace/CLAUDE.md"
 
 
 def test_what_a_host_reports_itself_is_not_followed_twice(watched: Watched) -> None:

@@ -298,4 +298,4 @@ class Story:
             note = "truncated" if skill_reads.is_truncated(output) else None
             name = skill_reads.skill_name(read.path)
             self._loaded[name] = read.path
-            self.tell(Skill(name, "loaded", read.path, note=note))
+            self.tell(Skill(name, "loaded", read.path, note=note, is_result=True))

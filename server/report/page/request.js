@@ -5,6 +5,7 @@ const HEAD_HEIGHT = 19;
 const PART_KINDS = {  // Role of a part: the kind whose colour it has.
   system_prompt: "system_prompt",
   tool_schema: "tools",
+  mcp_schema: "mcp",
   skill_listing: "skills",
   skill_body: "skills",
   instructions: "rules",

@@ -26,7 +26,7 @@ from tests.core.runtimes.codex_given import (
 BODY = "---\nname: till\ndescription: Count the till.\n---\n# Till\nCount it.\n"
 PATH = f"{CWD}/.codex/skills/till/SKILL.md"
 INJECTED = f"<skill>\n<name>till</name>\n<path>{PATH}</path>\n{BODY}\n</skill>"
-READ = Skill("till", "loaded", PATH)
+READ = Skill("till", "loaded", PATH, is_result=True)
 
 
 def read_by(arguments: Any, output: Any = None, name: str = "exec_command") -> list[Skill]:
