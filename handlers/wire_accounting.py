@@ -102,6 +102,9 @@ class NamedAvailable:
     tools: tuple[str, ...] | None = field(list_of(TEXT), "Built-in tools.", default=None)
     mcp_servers: tuple[str, ...] | None = field(list_of(TEXT), "MCP servers.", default=None)
     skills: tuple[str, ...] | None = field(list_of(TEXT), "Listed skills.", default=None)
+    listed_again: tuple[str, ...] | None = field(
+        list_of(TEXT), "Those of them that were listed more than once.", default=None
+    )
     system_prompt_units: int | None = field(
         COUNT, "Length of the system prompt in UTF-16 code units.", default=None
     )

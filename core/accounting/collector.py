@@ -83,7 +83,8 @@ class Account(NamedTuple):
     last_input_tokens: int | None = None  # Of the last request, cache included; None when stale.
     workspace: str = ""
     skill_notes: Mapping[str, tuple[Note, ...]] = MappingProxyType({})  # By agent, "" the main one.
-    listed: tuple[str, ...] = ()  # Skills named to the model since the last compaction.
+    # Skills named to the model since the last compaction, and how often.
+    listed: Mapping[str, int] = MappingProxyType({})
     composition: Composition | None = None  # Of the last request that was written down.
     measured: Measured | None = None  # The error of the estimate so far.
     # Of sub-agents in this turn: their usage, and how many requests it is the sum of.
@@ -264,6 +265,9 @@ def _available(account: Account, servers: tuple[str, ...]) -> dict[str, Any] | N
     available = dict(account.available or {})
     if account.listed:
         available["skills"] = list(dict.fromkeys((*available.get("skills", ()), *account.listed)))
+        again = [name for name, times in account.listed.items() if times > 1]
+        if again:
+            available["listed_again"] = again
     parts = () if account.composition is None else account.composition.parts
     called = {classify(name, servers).group for name in account.calls.totals()}
     schemas = [

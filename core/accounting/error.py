@@ -92,7 +92,7 @@ class ErrorLedger:
         return Measured(
             self.samples,
             ordered[(len(ordered) - 1) // 2],
-            ordered[min(len(ordered) - 1, len(ordered) * 9 // 10)],
+            ordered[(len(ordered) * 9 + 9) // 10 - 1],
             ratio,
             wide_ratio,
         )

@@ -27,8 +27,15 @@ def apart(work: Sequence[Callable[[], Iterable[_T]]]) -> Iterator[_T]:
     A process that dies gives no more; the caller looks for what is missing. None is left behind,
     whatever ends this. Only where os.fork is.
     """
-    children = [_start(piece) for piece in work]
+    children: list[_Child] = []
     try:
+        for piece in work:
+            # A Ctrl-C between a fork and its being noted would leave that process behind.
+            held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                children.append(_start(piece, held))
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, held)
         with selectors.DefaultSelector() as selector:
             for child in children:
                 selector.register(child.descriptor, selectors.EVENT_READ, child)
@@ -49,7 +56,7 @@ def apart(work: Sequence[Callable[[], Iterable[_T]]]) -> Iterator[_T]:
                 os.waitpid(child.pid, 0)
 
 
-def _start(work: Callable[[], Iterable[_T]]) -> _Child:
+def _start(work: Callable[[], Iterable[_T]], held: set[signal.Signals | int]) -> _Child:
     reading, writing = os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -61,6 +68,7 @@ def _start(work: Callable[[], Iterable[_T]]) -> _Child:
     try:
         os.close(reading)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         with open(writing, "wb", buffering=_CHUNK_BYTES) as pipe:
             for item in work():
                 data = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import orjson
 
-from core.errors import Refusal
+from core.errors import Refusal, Unreadable
 from core.phases.display import shown
 from core.store.failures import Gone, StoreError
 from core.store.root import state_root
@@ -50,8 +50,14 @@ def report_command(target: str | None, html: str | None, as_json: bool, locale: 
     from server.report.picture import picture
 
     columns = shutil.get_terminal_size().columns
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return write(picture(report, columns, colour).encode(sys.stdout.encoding, "replace"))
+
+
+class NoRecording(Unreadable):
+    """What was found is no recording; the message names it and what it looks like."""
+
+    kind = "unreadable_capture"
 
 
 def _report(target: str | None, detail: Detail) -> dict[str, Json]:
@@ -66,6 +72,8 @@ def _report(target: str | None, detail: Detail) -> dict[str, Json]:
         report = gather(found.files, home, detail, progress.update)
     finally:
         progress.close()
+    if not report["sessions"]:
+        raise NoRecording(report["notes"][0], hint="")
     report["notes"] += [f"{shown(folder, 500)} cannot be read" for folder in found.unread]
     return report
 

@@ -267,7 +267,11 @@ def _state_json(row: list[Json]) -> dict[str, Json]:
 
 
 def _available_json(available: dict[str, Json]) -> dict[str, Json]:
-    names = {"mcp_servers": "mcpServers", "system_prompt_units": "systemPromptUnits"}
+    names = {
+        "mcp_servers": "mcpServers",
+        "system_prompt_units": "systemPromptUnits",
+        "listed_again": "listedAgain",
+    }
     given = {names.get(name, name): value for name, value in available.items()}
     if "schemas" in given:
         given["schemas"] = [{"name": name, "units": units} for name, units in given["schemas"]]

@@ -24,7 +24,6 @@ class _Part(NamedTuple):
 
     path: str
     session: dict[str, Json] | None
-    totals: Totals
     messages: list[Counted]
     unreadable: int
     notes: list[str]
@@ -77,10 +76,10 @@ class _Report:
             return
         for message in part.messages:
             if message.message_id in self._owned:
-                _disown(part.session, part.totals, message)
+                _disown(part.session, message)
             else:
                 self._owned.add(message.message_id)
-        self._totals.add(part.totals)
+        self._totals.add_session(part.session)
         self._sessions.append(part.session)
 
     def to_json(self) -> dict[str, Json]:
@@ -97,10 +96,9 @@ class _Report:
         }
 
 
-def _disown(session: dict[str, Json], totals: Totals, message: Counted) -> None:
+def _disown(session: dict[str, Json], message: Counted) -> None:
     """Take a message out of a turn that an earlier session has already counted."""
     usage = {**figures_json(message.figures), "messages": 1}
-    totals.take_out(usage)
     turn = session["turns"][message.turn]
     owner = turn
     if message.agent_id:
@@ -157,10 +155,8 @@ def _size(path: str) -> int:
 
 
 def _part(path: str, folded: Folded) -> _Part:
-    totals = Totals()
-    totals.add_session(folded.session)
-    return _Part(path, folded.session, totals, folded.messages, folded.unreadable, folded.notes)
+    return _Part(path, folded.session, folded.messages, folded.unreadable, folded.notes)
 
 
 def _no_part(path: str, why: str) -> _Part:
-    return _Part(path, None, Totals(), [], 0, [f"{shown(path, 500)} {why}"])
+    return _Part(path, None, [], 0, [f"{shown(path, 500)} {why}"])

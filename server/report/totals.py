@@ -2,13 +2,16 @@
 
 from typing import Any
 
+from core.accounting.skill_states import LOADED, REINJECTED
+from core.accounting.skill_use import READ
+
 Json = Any
 
 USAGE = ("input", "output", "cacheRead", "cacheCreation", "messages")
 
 
 class Totals:
-    """Sums over sessions; two can be added."""
+    """Sums over sessions."""
 
     def __init__(self) -> None:
         self.usage = dict.fromkeys(USAGE, 0)
@@ -25,11 +28,14 @@ class Totals:
         """Add a session in the shape of the report.
 
         Calls of sub-agents count under their tools too. An instruction file counts once for a
-        session, however many of its turns it stood in.
+        session, however many of its turns it stood in. A turn that was copied from another session
+        counts there alone.
         """
         rules: dict[str, int] = {}
         for turn in session["turns"]:
             self._add_usage(turn.get("usage"))
+            if _is_copied(turn.get("usage")):
+                continue
             snapshot = turn["snapshot"]
             self._add_entries(snapshot["entries"], snapshot.get("skillStates", ()))
             for item in _items(snapshot["entries"], "rules"):
@@ -38,21 +44,6 @@ class Totals:
                 self._add_agent(agent)
         for path, tokens in rules.items():
             _count(self.by["byRule"], path, tokens=tokens, sessions=1)
-
-    def add(self, other: "Totals") -> None:
-        """Add the sums of another part of the report."""
-        for name, tokens in other.usage.items():
-            self.usage[name] += tokens
-        self.partial += other.partial
-        for kind, named in other.by.items():
-            for name, sums in named.items():
-                source = sums.pop("source", None)
-                _count(self.by[kind], name, source, **sums)
-
-    def take_out(self, usage: dict[str, int]) -> None:
-        """Take usage out that turned out to count in another session."""
-        for name, tokens in usage.items():
-            self.usage[name] -= tokens
 
     def to_json(self) -> dict[str, Json]:
         """Give the sums, the largest first within each kind."""
@@ -83,9 +74,16 @@ class Totals:
             for item in _items(entries, kind):
                 _count(self.by[by], item["name"], tokens=item["tokens"], calls=item.get("calls", 0))
         for state in states:
-            if state["state"] in ("loaded", "reinjected"):
+            if state["state"] in (LOADED, REINJECTED):
                 sums = {"tokens": state["tokens"]} if "tokens" in state else {}
+                if not sums and state.get("note") != READ:
+                    sums["unknown"] = 1  # A load whose size nobody knows; tokens leave it out.
                 _count(self.by["bySkill"], state["name"], state.get("source"), **sums, loads=1)
+
+
+def _is_copied(usage: dict[str, int] | None) -> bool:
+    """Say whether all usage of a turn counts in other sessions: a fork copied it whole."""
+    return usage is not None and bool(usage.get("inherited")) and not usage.get("messages")
 
 
 def _items(entries: dict[str, Json], kind: str) -> Json:

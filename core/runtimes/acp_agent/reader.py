@@ -211,7 +211,7 @@ class AcpReader:
         used, size = count_of(update, "used"), count_of(update, "size")
         if used is None or (used == 0 and self._fill is None):
             return ()
-        self._fill = Fill(used, size or None, FILL_SOURCE)
+        self._fill = Fill(used, (size or None) if used else None, FILL_SOURCE)
         return (self._fill,)
 
 

@@ -348,7 +348,7 @@ def test_the_fill_of_the_window_is_the_agents_word_once_a_request_was_made() -> 
     assert events == [
         Fill(18_013, 1_000_000, SOURCE),
         Fill(19_000, None, SOURCE),
-        Fill(0, 200_000, SOURCE),
+        Fill(0, None, SOURCE),
     ]
 
 
