@@ -14,7 +14,7 @@ ifeq ($(wildcard $(or $(RUSTUP_HOME),$(HOME)/.rustup)),)
 export RUSTUP_HOME := $(CURDIR)/.venv/rustup
 endif
 
-.PHONY: help install demo test test-hosts test-browser check faults bench docs clean
+.PHONY: help install demo test test-hosts smoke test-browser check faults bench docs clean
 .DELETE_ON_ERROR:
 
 help: ## Say what can be made
@@ -40,6 +40,10 @@ test-hosts: install ## Run the real agent hosts offline (fetches them with npm, 
 	@$(BIN)/python -m tests.hosts.programs
 	@$(BIN)/python -m pytest -q tests/hosts
 
+smoke: install ## Write docs/smoke-ledger.md anew from the real programs
+	@$(BIN)/python -m tests.hosts.programs ledger
+	@$(BIN)/python -m tests.hosts.smoke
+
 test-browser: install ## Look at the report's page in a real Chromium
 	@$(BIN)/python -m pytest -q tests/browser/test_report.py
 
@@ -54,8 +58,11 @@ check: install ## Lint, types, import rules, generated files, tidiness
 faults: install ## Kill the server 200 times at random bytes
 	@TURNKEEPER_KILLS=200 $(BIN)/python -m pytest -q tests/faults
 
-bench: install ## Measure against a stock server
+# SAMPLES: recordings to make the corpus of. PEERS: a node_modules with ccusage and tokscale in it.
+SAMPLES ?= server/demo_data
+bench: install ## Measure against a stock server, and the report against other programs
 	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench.report $(SAMPLES) $(addprefix --peers ,$(PEERS))
 
 docs: install ## Write the generated pages and schemas again
 	@$(BIN)/python -m handlers.docs

@@ -2,10 +2,12 @@
 
 import os
 import sys
+import tempfile
 
 import click
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
+PAGE_MODE = 0o600  # It tells what somebody worked on.
 
 
 def refuse(*lines: str) -> int:
@@ -28,3 +30,24 @@ def write(data: bytes) -> int:
         click.echo(f"turnkeeper: cannot write the output: {error.strerror}", err=True)
         return FAILED
     return DONE
+
+
+def replace_file(path: str, text: str) -> None:
+    """Write a file whole or not at all; what is no regular file, such as a pipe, is written to.
+
+    Raises OSError when it cannot be written; then nothing is left of it.
+    """
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return
+    descriptor, unfinished = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".turnkeeper-")
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(unfinished, PAGE_MODE)
+        os.replace(unfinished, path)
+    except BaseException:
+        os.unlink(unfinished)
+        raise

@@ -13,6 +13,7 @@ from rich.text import Text
 from core.accounting.collector import ORPHAN_RESULT
 from core.accounting.kinds import label
 from core.phases.display import shown, shown_lines
+from server.looks import LOOKS
 from server.replay.report import Report, Stop, Turn
 
 Json = Any
@@ -22,19 +23,6 @@ NAMED_MAX = 5  # Lines and paths that the summary names one by one.
 WIDE_COLUMNS = 100  # Below that the bar has 10 cells; what is no terminal is that wide.
 LEAST_COLUMNS = 20
 
-# Row: (colour on a terminal, cell of a bar without colours).
-_LOOKS = {
-    "system_prompt": ("blue", "s"),
-    "tools": ("green", "t"),
-    "rules": ("magenta", "r"),
-    "skills": ("yellow", "k"),
-    "mcp": ("cyan", "m"),
-    "memory": ("bright_blue", "y"),
-    "files_attachments": ("bright_magenta", "f"),
-    "conversation": ("white", "c"),
-    "pending_next_turn": ("bright_green", "p"),
-    "cache_or_previous": ("bright_black", "-"),
-}
 _DECISIONS = {"allow": "green", "block": "bold red", "continue": "bold yellow"}
 _INJECTIONS = {
     "arm_directive": "the offer of a plan",
@@ -232,7 +220,7 @@ def _cell(kind: str, console: Console) -> str:
 
 
 def _looks(kind: str) -> tuple[str, str]:
-    return _LOOKS.get(kind, ("white", "."))
+    return LOOKS.get(kind, ("white", "."))
 
 
 def _summary(report: Report) -> Iterator[Text]:

@@ -4,7 +4,8 @@ import gc
 import os
 import shutil
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 import orjson
@@ -14,14 +15,15 @@ from core.phases.display import shown
 from core.store.failures import Gone, StoreError
 from core.store.root import state_root
 from core.world import World
-from server.output import DONE, FAILED, refuse, write
+from server.output import DONE, FAILED, refuse, replace_file, write
 from server.progress import LateProgress
-from server.report.find import find
+from server.report.find import Found, find
 from server.report.fold import PICTURED, Detail
-from server.report.gather import gather, put_together
+from server.report.gather import gather, gather_json, put_together
 from server.report.stored import fold_stored
 
 Json = Any
+_T = TypeVar("_T")
 
 
 # Of new containers, before they are looked through for cycles: what is read makes none.
@@ -32,9 +34,11 @@ def report_command(target: str | None, html: str | None, as_json: bool, locale: 
     """Report; 0 done, 1 the page cannot be written, 2 for a target that cannot be used."""
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
-    detail = Detail(pictures=html is not None or not as_json, locale=locale)
+    pictured = html is not None or not as_json
     try:
-        report = _report(target, detail)
+        if not pictured:
+            return write(_text(target, Detail(locale=locale)) + b"\n")
+        report = _report(target, Detail(pictures=True, locale=locale))
     except Refusal as refused:
         return refuse(f"{refused.message}. {refused.hint}".rstrip())
     except OSError as error:
@@ -45,7 +49,6 @@ def report_command(target: str | None, html: str | None, as_json: bool, locale: 
         code = _write_page(report, html)
         if code != DONE or not as_json:
             return code
-    if as_json:
         return write(orjson.dumps(_for_programs(report)) + b"\n")
     from server.report.picture import picture
 
@@ -60,22 +63,43 @@ class NoRecording(Unreadable):
     kind = "unreadable_capture"
 
 
+def _text(target: str | None, detail: Detail) -> bytes:
+    """Give the report as the text of its JSON; many sessions are never all held as values."""
+    found = find(target, os.path.expanduser("~"), os.environ)
+    if not found.files:
+        return orjson.dumps(_stored(found, detail))
+    report = _reading(gather_json, found, detail)
+    if not report.sessions:
+        raise NoRecording(report.notes[0], hint="")
+    return report.text
+
+
 def _report(target: str | None, detail: Detail) -> dict[str, Json]:
-    home = os.path.expanduser("~")
-    found = find(target, home, os.environ)
-    if found.session_id is not None and not found.files:
-        measure = World(home, {}).measure
-        folded = fold_stored(state_root(), found.session_id, measure, detail)
-        return put_together([folded], detail)
-    progress = LateProgress("reading")
-    try:
-        report = gather(found.files, home, detail, progress.update)
-    finally:
-        progress.close()
+    found = find(target, os.path.expanduser("~"), os.environ)
+    if not found.files:
+        return _stored(found, detail)
+    report = _reading(gather, found, detail)
     if not report["sessions"]:
         raise NoRecording(report["notes"][0], hint="")
-    report["notes"] += [f"{shown(folder, 500)} cannot be read" for folder in found.unread]
     return report
+
+
+def _stored(found: Found, detail: Detail) -> dict[str, Json]:
+    """Report a session that hosts reported to us and nobody recorded."""
+    assert found.session_id is not None
+    measure = World(os.path.expanduser("~"), os.environ).measure
+    folded = fold_stored(state_root(), found.session_id, measure, detail)
+    return put_together([folded], detail)
+
+
+def _reading(read: Callable[..., _T], found: Found, detail: Detail) -> _T:
+    """Read the recordings, with a bar where it takes long."""
+    progress = LateProgress("reading")
+    unread = [f"{shown(folder, 500)} cannot be read" for folder in found.unread]
+    try:
+        return read(found.files, os.path.expanduser("~"), detail, progress.update, unread)
+    finally:
+        progress.close()
 
 
 def _for_programs(report: dict[str, Json]) -> dict[str, Json]:
@@ -90,8 +114,7 @@ def _write_page(report: dict[str, Json], path: str) -> int:
     from server.report.html import page
 
     try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(page(report))
+        replace_file(path, page(report))
     except OSError as error:
         click.echo(f"turnkeeper: cannot write {shown(path, 500)}: {error.strerror}", err=True)
         return FAILED

@@ -1,9 +1,11 @@
 """Reads many recordings on all processors and puts their accounts together."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
+
+import orjson
 
 from core.phases.display import shown
 from core.recordings.contract import UnknownFormat
@@ -19,22 +21,47 @@ PARALLEL_BYTES_MIN = 16 * 1024 * 1024  # Below it a second process costs more th
 NOTES_MAX = 50
 
 
+class Gathered(NamedTuple):
+    """The text of a report's JSON, how many sessions it has, and its notes."""
+
+    text: bytes
+    sessions: int
+    notes: list[str]
+
+
 class _Part(NamedTuple):
     """What one recording came to, on its way from one process to another."""
 
     path: str
-    session: dict[str, Json] | None
+    started: str
+    session: bytes | None  # As JSON: many sessions together are kept as short as can be.
     messages: list[Counted]
     unreadable: int
     notes: list[str]
 
 
-def gather(paths: list[str], home: str, detail: Detail, progress: Progress) -> dict[str, Json]:
+def gather(
+    paths: list[str], home: str, detail: Detail, progress: Progress, notes: Sequence[str] = ()
+) -> dict[str, Json]:
     """Give the report of these recordings, oldest session first.
 
     A message id counts once over all files, in the session that began first; in the others it is
-    inherited. A file that cannot be read, or is no recording, is told in `notes`.
+    inherited. A file that cannot be read, or is no recording, is told in `notes`, after those
+    that are given.
     """
+    return _read(paths, home, detail, progress, notes).to_json()
+
+
+def gather_json(
+    paths: list[str], home: str, detail: Detail, progress: Progress, notes: Sequence[str] = ()
+) -> Gathered:
+    """Give the same report as the text of its JSON."""
+    return _read(paths, home, detail, progress, notes).to_text()
+
+
+def _read(
+    paths: list[str], home: str, detail: Detail, progress: Progress, notes: Sequence[str]
+) -> "_Report":
     sizes = {path: _size(path) for path in paths}
     total, done = sum(sizes.values()), 0
     parts = []
@@ -42,30 +69,30 @@ def gather(paths: list[str], home: str, detail: Detail, progress: Progress) -> d
         done += sizes[part.path]
         progress(done, total)
         parts.append(part)
-    return _report(parts, detail)
+    return _report(parts, detail, notes)
 
 
 def put_together(folded: list[Folded], detail: Detail) -> dict[str, Json]:
     """Give the report of sessions that were folded before."""
-    return _report([_part(each.session["path"], each) for each in folded], detail)
+    return _report([_part(each.session["path"], each) for each in folded], detail).to_json()
 
 
-def _report(parts: list[_Part], detail: Detail) -> dict[str, Json]:
-    report = _Report(len(parts), detail.locale)
-    for part in sorted(parts, key=_age):
+def _report(parts: list[_Part], detail: Detail, notes: Sequence[str] = ()) -> "_Report":
+    report = _Report(len(parts), detail.locale, list(notes))
+    for part in sorted(parts, key=lambda part: (part.started, part.path)):
         report.add(part)
-    return report.to_json()
+    return report
 
 
 class _Report:
     """Puts the parts together and owns each message id once."""
 
-    def __init__(self, files: int, locale: str) -> None:
+    def __init__(self, files: int, locale: str, notes: list[str]) -> None:
         self._files = files
         self._locale = locale
         self._unreadable = 0
-        self._notes: list[str] = []
-        self._sessions: list[dict[str, Json]] = []
+        self._notes = notes
+        self._sessions: list[bytes] = []
         self._totals = Totals()
         self._owned: set[str] = set()
 
@@ -74,15 +101,27 @@ class _Report:
         self._notes += part.notes
         if part.session is None:
             return
-        for message in part.messages:
-            if message.message_id in self._owned:
-                _disown(part.session, message)
-            else:
-                self._owned.add(message.message_id)
-        self._totals.add_session(part.session)
-        self._sessions.append(part.session)
+        session = orjson.loads(part.session)
+        copied = [message for message in part.messages if message.message_id in self._owned]
+        for message in copied:
+            _disown(session, message)
+        self._owned.update(message.message_id for message in part.messages)
+        self._totals.add_session(session)
+        self._sessions.append(orjson.dumps(session) if copied else part.session)
 
     def to_json(self) -> dict[str, Json]:
+        """Give the report as JSON values."""
+        return {**self._around(), "sessions": [orjson.loads(each) for each in self._sessions]}
+
+    def to_text(self) -> Gathered:
+        """Give the text of its JSON."""
+        sessions = [orjson.Fragment(each) for each in self._sessions]
+        around = self._around()
+        return Gathered(
+            orjson.dumps({**around, "sessions": sessions}), len(sessions), around["notes"]
+        )
+
+    def _around(self) -> dict[str, Json]:
         notes = self._notes[:NOTES_MAX]
         if len(self._notes) > NOTES_MAX:
             notes.append(f"{len(self._notes) - NOTES_MAX} more notes")
@@ -91,28 +130,23 @@ class _Report:
             "unreadableLines": self._unreadable,
             "notes": notes,
             "locale": self._locale,
-            "sessions": self._sessions,
+            "sessions": [],
             "totals": self._totals.to_json(),
         }
 
 
 def _disown(session: dict[str, Json], message: Counted) -> None:
     """Take a message out of a turn that an earlier session has already counted."""
-    usage = {**figures_json(message.figures), "messages": 1}
     turn = session["turns"][message.turn]
-    owner = turn
+    owners = [turn]
     if message.agent_id:
-        agents = turn["snapshot"]["subagents"]
-        owner = next((a for a in agents if a["agentId"] == message.agent_id), turn)
-    if "usage" in owner:
-        for name, tokens in usage.items():
-            owner["usage"][name] = owner["usage"].get(name, 0) - tokens
-        owner["usage"]["inherited"] = owner["usage"].get("inherited", 0) + 1
-
-
-def _age(part: _Part) -> tuple[str, str]:
-    started = (part.session or {}).get("startedAt", "")
-    return (started, part.path)
+        told = [agent for agent in session["subagents"] if agent["turnId"] == turn["turnId"]]
+        agents = (*turn["snapshot"]["subagents"], *told)
+        owners = [agent for agent in agents if agent["agentId"] == message.agent_id]
+    taken = {**figures_json(message.figures), "messages": 1, "inherited": -1}
+    for usage in (owner["usage"] for owner in owners if "usage" in owner):
+        for name, count in taken.items():
+            usage[name] = usage.get(name, 0) - count
 
 
 def _read_all(
@@ -155,8 +189,10 @@ def _size(path: str) -> int:
 
 
 def _part(path: str, folded: Folded) -> _Part:
-    return _Part(path, folded.session, folded.messages, folded.unreadable, folded.notes)
+    session = folded.session
+    text, started = orjson.dumps(session), session.get("startedAt", "")
+    return _Part(path, started, text, folded.messages, folded.unreadable, folded.notes)
 
 
 def _no_part(path: str, why: str) -> _Part:
-    return _Part(path, None, [], 0, [f"{shown(path, 500)} {why}"])
+    return _Part(path, "", None, [], 0, [f"{shown(path, 500)} {why}"])

@@ -11,6 +11,7 @@ from rich.cells import cell_len, set_cell_size
 
 from core.accounting.kinds import ROWS, label
 from core.phases.display import shown
+from server.looks import LOOKS
 from server.report.words import said
 
 Json = Any
@@ -21,18 +22,6 @@ TURNS_MAX = 20  # Of each session, the last ones.
 NAMES_MAX = 6  # Of each table of totals, the largest ones.
 NOTES_MAX = 5
 
-_LOOKS = {  # Row: (colour on a terminal, cell of a bar without colours).
-    "system_prompt": ("blue", "s"),
-    "tools": ("green", "t"),
-    "rules": ("magenta", "r"),
-    "skills": ("yellow", "k"),
-    "mcp": ("cyan", "m"),
-    "memory": ("bright_blue", "y"),
-    "files_attachments": ("bright_magenta", "f"),
-    "conversation": ("white", "c"),
-    "pending_next_turn": ("bright_green", "p"),
-    "cache_or_previous": ("bright_black", "-"),
-}
 _USAGE = ("input", "cacheRead", "cacheCreation", "output", "messages")
 _TABLES = (  # Key of the totals, the column of counts beside the tokens.
     ("byTool", "calls"),
@@ -302,7 +291,7 @@ def _shortened(text: str, key: str, columns: int) -> str:
 
 
 def _looks(kind: Any) -> tuple[str, str]:
-    return _LOOKS.get(kind, ("white", "."))
+    return LOOKS.get(kind, ("white", "."))
 
 
 def _left(text: str, columns: int) -> str:

@@ -78,10 +78,10 @@ def _read_samples(folder: str) -> list[_Sample]:
 
 
 def _paths(folder: str) -> list[str]:
-    paths = sorted(glob.glob(os.path.join(folder, "cc-*.jsonl")))
+    paths = sorted(glob.glob(os.path.join(folder, "*.jsonl")))
     found = [path for path in paths if os.path.getsize(path) >= SAMPLE_BYTES_MIN]
     if not found:
-        raise SystemExit(f"{folder}: no cc-*.jsonl of {SAMPLE_BYTES_MIN} bytes or more")
+        raise SystemExit(f"{folder}: no *.jsonl of {SAMPLE_BYTES_MIN} bytes or more")
     return found
 
 
@@ -122,7 +122,7 @@ def _fresh_uuid(chance: random.Random) -> bytes:
 def main() -> None:
     """Build one for hand use, and say what it holds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("samples", help="Folder with cc-*.jsonl")
+    parser.add_argument("samples", help="Folder with *.jsonl")
     parser.add_argument("out", help="Folder that is made; give it to others as CLAUDE_CONFIG_DIR")
     parser.add_argument("--megabytes", type=int, default=MEGABYTES)
     parser.add_argument("--seed", type=int, default=1)

@@ -11,6 +11,7 @@ _LOOKED_AT_BYTES = 64 * 1024
 _FOLDER_UNITS_MAX = 200  # Longer names are cut and get a hash behind.
 _AGENT_FILE = re.compile(r"agent-([A-Za-z0-9_-]+)\.jsonl")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_ROW_ID = re.compile(rb'"uuid"\s*:\s*"([^"\\]+)"')
 _SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]+)"')
 
 
@@ -35,16 +36,24 @@ def has_sibling(path: str, session_id: str) -> bool:
 
 def shares_rows(path: str, row_id: str) -> bool:
     """Say whether the file of another session beside a session's file begins with this row too."""
-    name = os.path.basename(path)
-    if not row_id or not is_uuid(os.path.splitext(name)[0]):
+    if not row_id or not is_uuid(os.path.splitext(os.path.basename(path))[0]):
         return False
-    for entry in _entries(os.path.dirname(path) or "."):
+    folder = os.path.dirname(path) or "."
+    return row_id.encode(errors="replace") in _shared_rows(folder, _stamp(folder))
+
+
+@lru_cache(maxsize=8)
+def _shared_rows(folder: str, _stamp: int) -> frozenset[bytes]:
+    """Name the rows (uuids) with which more than one session's file of a folder begins."""
+    once: set[bytes] = set()
+    again: set[bytes] = set()
+    for entry in _entries(folder):
         stem, extension = os.path.splitext(entry.name)
-        if entry.name == name or extension != ".jsonl" or not is_uuid(stem):
-            continue
-        if row_id.encode(errors="replace") in _start(entry.path):
-            return True
-    return False
+        if extension == ".jsonl" and is_uuid(stem):
+            found = {match.group(1) for match in _ROW_ID.finditer(_start(entry.path))}
+            again |= once & found
+            once |= found
+    return frozenset(again)
 
 
 def sides(path: str) -> tuple[SideFile, ...]:
