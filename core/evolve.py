@@ -146,8 +146,9 @@ def _asked(state: Session, fact: f.RequestMade) -> None:
     if fact.agent_id is not None:
         return
     state.error.request()
-    if state.turn is not None and fact.parts:
-        state.turn.composition = [fact.request_id, fact.parts, None]
+    if state.turn is not None:  # An earlier request's parts are not those of this one.
+        parts = fact.parts
+        state.turn.composition = [fact.request_id, parts, None] if parts else None
 
 
 def _skill(state: Session, fact: f.SkillNoted) -> None:
@@ -212,7 +213,7 @@ def _supplied(state: Session, fact: f.ContextSupplied) -> None:
         sources[fact.source] = [fact.tokens, fact.detail]
     elif state.turn is not None:
         state.turn.supplied.append([fact.context_kind, fact.source, fact.tokens, fact.detail])
-    state.error.append(fact.tokens * UNITS_PER_TOKEN, 0)
+    state.error.append((fact.tokens or 0) * UNITS_PER_TOKEN, 0)
 
 
 def _accounted(state: Session, fact: f.TurnAccounted) -> None:
@@ -223,7 +224,7 @@ def _accounted(state: Session, fact: f.TurnAccounted) -> None:
     elif state.turn is not None:
         state.turn.revision = fact.revision
         state.turn.outcome = fact.outcome
-        state.turn.final = fact.final
+        state.turn.final = state.turn.settled = fact.final
         state.accounted_seq = state.seq
 
 

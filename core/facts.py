@@ -206,7 +206,7 @@ class ContextSupplied(NamedTuple):
 
     context_kind: str
     source: str
-    tokens: int
+    tokens: int | None = None  # None when nobody knows how long it is.
     detail: str | None = None
 
 

@@ -252,7 +252,8 @@ def _size_tokens(units: int | None, size_bytes: int | None) -> int:
 
 
 def _context(event: e.Context) -> f.Fact:
-    tokens = _size_tokens(event.units, event.bytes)
+    is_known = event.units is not None or event.bytes is not None
+    tokens = _size_tokens(event.units, event.bytes) if is_known else None
     return f.ContextSupplied(event.kind, event.source, tokens, event.detail)
 
 

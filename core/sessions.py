@@ -11,6 +11,7 @@ from typing import TypeAlias
 from core import decided as d
 from core import events as e
 from core import facts as f
+from core.account import account
 from core.accounted import Accounted, closed_account, kept_account, open_account
 from core.errors import Conflict, NotWritten, Refusal, UnknownSession, Unreadable
 from core.later import Later, here
@@ -233,10 +234,28 @@ class Sessions:
 
     def _record(self, live: Live, event: e.Event) -> d.Decided:
         for _ in range(DECISIONS_MAX):
-            decided = decide(self._caught_up(live, event), event, self.routing)
-            if self._append(live, decided.facts):
+            state = self._caught_up(live, event)
+            decided = decide(state, event, self.routing)
+            facts = (*self._settled(state, event, decided), *decided.facts)
+            if self._append(live, facts):
                 return self._with_flags(live, event, decided)
         raise _conflict()
+
+    def _settled(
+        self, state: Session, event: e.Event, decided: d.Decided
+    ) -> tuple[f.TurnAccounted, ...]:
+        """Keep what came after a turn had ended, such as its usage, when its account closes."""
+        turn = state.turn
+        if turn is None or turn.turn_id is None or turn.final or not turn.settled:
+            return ()
+        closes = isinstance(event, e.SessionEnd) or any(
+            isinstance(fact, f.PromptTaken) and not fact.joins for fact in decided.facts
+        )
+        if not closes:
+            return ()
+        data = account(state, turn, self.world.measure(state, turn))
+        outcome = turn.outcome or "completed"
+        return (f.TurnAccounted(turn.turn_id, turn.revision + 1, outcome, True, data),)
 
     def _caught_up(self, live: Live, event: e.Event) -> Session:
         """Give the state that an event is decided against: as on disk, without a resting plan."""

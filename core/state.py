@@ -27,6 +27,7 @@ class Turn:
         "outcome",
         "revision",
         "selected",
+        "settled",
         "skills",
         "supplied",
         "turn_id",
@@ -44,6 +45,7 @@ class Turn:
         self.revision = 0  # Turn ends answered so far.
         self.outcome: str | None = None
         self.final = False  # The last turn end was allowed, and nothing came since.
+        self.settled = False  # The last turn end was allowed.
 
     def agent(self, agent_id: str | None) -> ToolInvocationAccumulator:
         """Give the account of this agent, opening it at its first call."""

@@ -10,7 +10,7 @@ from core import decided as d
 from core.account import Measured, account_of
 from core.accounting.collector import wanted_skills
 from core.accounting.kinds import SKILL_TOOL
-from core.accounting.rules import NO_EVIDENCE, agents_chain, measure
+from core.accounting.rules import NO_EVIDENCE, RuleFile, agents_chain, measure
 from core.accounting.skills import SkillIndex, skill_key
 from core.arming import read_plan_file
 from core.errors import PlanRefused
@@ -69,6 +69,8 @@ class World:
         """Look up the files behind this turn's skills and rules; sizes in bytes, as of now."""
         wanted = wanted_skills(account_of(state, turn)) if _names_skills(turn) else ()
         rules = measure(state.workspace)
+        if not rules and state.runtime == CODEX:
+            rules = self._agents_chain(state.workspace)
         if not wanted:
             return Measured({}, rules)
         found = self._index(state.workspace).find_all(
@@ -85,9 +87,11 @@ class World:
         """
         found = self.measure(state, turn)
         if state.runtime == CODEX:
-            chain = agents_chain(state.workspace, self.home, self._environ.get("CODEX_HOME"))
-            return found._replace(rules=chain)
+            return found._replace(rules=self._agents_chain(state.workspace))
         return found._replace(rules=(), rules_unknown=NO_EVIDENCE)
+
+    def _agents_chain(self, workspace: str) -> tuple[RuleFile, ...]:
+        return agents_chain(workspace, self.home, self._environ.get("CODEX_HOME"))
 
     def _index(self, workspace: str) -> SkillIndex:
         index = self._skills.get(workspace)

@@ -52,7 +52,7 @@ class Supplied(NamedTuple):
 
     kind: str
     source: str
-    tokens: int
+    tokens: int | None  # None when nobody knows how long it is.
     detail: str | None = None
 
 
@@ -109,6 +109,11 @@ def collect(account: Account) -> Snapshot:
     _add_system_prompt(entries, account.composition)
     _add_attachments(entries, account.attachments)
     _add_supplied(entries, account.supplied)
+    unknown += [
+        Unknown(given.kind, given.source, NOT_MEASURED)
+        for given in account.supplied
+        if given.tokens is None
+    ]
     supported = supported_kinds(account)
     entries = {k: entries[k] for k in KINDS if k in supported and k in entries}
     entries = {k: _calibrated(entry, account) for k, entry in entries.items() if entry.tokens}
@@ -237,7 +242,7 @@ def _rules(account: Account, unknown: list[Unknown]) -> Entry | None:
     """Make the entry of the instruction files; what the host names replaces what was measured."""
     items: dict[str, Item] = {}  # By source: a file that is named again counts as it is now.
     for given in account.supplied:
-        if given.kind == "rules":
+        if given.kind == "rules" and given.tokens is not None:
             name = given.detail or given.source.rpartition("/")[2]
             items[given.source] = Item(name, given.tokens, None, given.source)
     if items:
@@ -295,6 +300,8 @@ def _add_supplied(entries: dict[str, Entry], supplied: Iterable[Supplied]) -> No
     for given in supplied:
         if given.kind == "rules" or (given.kind == "system_prompt" and is_composed):
             continue
+        if given.tokens is None:
+            continue
         entry = entries.get(given.kind)
         item = Item(given.detail or given.source, given.tokens, None, given.source)
         if entry is None:
@@ -311,7 +318,7 @@ def _joined(entry: Entry, given: Supplied, item: Item) -> Entry:
     if given.detail is not None and given.detail not in details:
         details.append(given.detail)
     return Entry(
-        entry.tokens + given.tokens,
+        entry.tokens + item.tokens,
         " + ".join(sources),
         ", ".join(details) or None,
         (*entry.items, item),
@@ -345,8 +352,9 @@ def _reconcile(account: Account, entries: Mapping[str, Entry]) -> Reconciliation
     kinds = sum(entry.tokens for entry in entries.values())
     remainder = account.last_input_tokens - kinds
     calibrated = None
-    if account.measured is not None:
-        calibrated = sum(entry.calibrated or 0 for entry in entries.values())
+    corrected = [entry.calibrated for entry in entries.values() if entry.calibrated is not None]
+    if corrected and len(corrected) == len(entries):
+        calibrated = sum(corrected)
     return Reconciliation(
         account.last_input_tokens, kinds, remainder, remainder < 0, account.measured, calibrated
     )

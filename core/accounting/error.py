@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from core.accounting.estimator import UNITS_PER_TOKEN
 
 SAMPLES_KEPT = 512  # Of the newest measurements; the sums are over all.
+CALIBRATING_SAMPLES_MIN = 8  # Fewer measurements correct no figure.
 WIDE_SHARE_MIN = 0.02  # Below it the samples say nothing about wide scripts.
 PER_MILLE = 1000
 PER_MILLE_MAX = 1_000_000
@@ -27,8 +28,13 @@ class Measured(NamedTuple):
     ratio: int
     wide_ratio: int | None = None
 
-    def calibrated(self, tokens: int, wide: int = 0) -> int:
-        """Correct an estimate of so many tokens, of which `wide` units are of wide scripts."""
+    def calibrated(self, tokens: int, wide: int = 0) -> int | None:
+        """Correct an estimate of so many tokens, of which `wide` units are of wide scripts.
+
+        None while too little was measured.
+        """
+        if self.samples < CALIBRATING_SAMPLES_MIN:
+            return None
         wide_tokens = min(tokens, wide // UNITS_PER_TOKEN)
         ratio = self.ratio if self.wide_ratio is None else self.wide_ratio
         return (

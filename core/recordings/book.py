@@ -345,6 +345,7 @@ def _take_request(book: Book, event: e.Request, _line: int) -> bool:
         return False
     if event.agent_id is None:
         book.state.error.request()
+        book.state.turn.composition = None
     book.state.seq += 1
     return True
 

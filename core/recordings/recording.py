@@ -88,6 +88,8 @@ class Recording:
         ):
             self._row = row
             for step in reader.read(line, row):
+                if isinstance(step.event, SessionEnd):
+                    continue  # A recording ends where it ends; more may follow.
                 if not isinstance(step.event, AgentSeen):
                     yield step
                 elif (side := sides.pop(step.event.agent_id, None)) is not None:

@@ -65,6 +65,8 @@ def _named(event: Event) -> tuple[str, dict[str, Any]]:
 
 def _rare(event: Event) -> tuple[str, dict[str, Any]]:
     match event:
+        case Context() if event.units is None and event.bytes is None:
+            return "", {}  # The protocol takes no content of unknown length.
         case Context():
             return "context", {
                 "kind": event.kind,

@@ -18,6 +18,7 @@ Json = Any
 
 _KIND_OF_CLASS = {"tool": "tools", "skill": "skills"}
 PICTURED = ("rows", "bars", "calls", "requests")  # What pictures need of a turn besides.
+CACHE = "cache_or_previous"
 NOTES_PER_FILE = 5  # Lines that are told of one by one.
 
 
@@ -159,10 +160,11 @@ def turn_json(book: TurnBook, seen: View) -> dict[str, Json]:
 
 def pictures(book: TurnBook, seen: View, locale: str) -> dict[str, Json]:
     """Give what the pictures of a turn need besides."""
-    drawn = bars(seen.breakdown)
+    stacked = _stacked(seen.breakdown)
+    drawn = bars(stacked)
     servers = tuple((seen.snapshot.available or {}).get("mcp_servers", ()))
     return {
-        "rows": _rows(seen.breakdown, locale),
+        "rows": _rows(stacked, locale),
         "bars": {
             "cells100": [cells._asdict() for cells in drawn.cells100],
             "cells10": [cells._asdict() for cells in drawn.cells10],
@@ -181,6 +183,14 @@ def pictures(book: TurnBook, seen: View, locale: str) -> dict[str, Json]:
         ],
         "requests": [fill._asdict() for fill in book.fills],
     }
+
+
+def _stacked(breakdown: Breakdown) -> Breakdown:
+    """Let the rows sum to what was used: the cache holds most of what the kinds name, too."""
+    others = sum(row.tokens - row.pending for row in breakdown.rows if row.kind != CACHE)
+    rest = max(0, breakdown.used - others)
+    rows = (row._replace(tokens=rest) if row.kind == CACHE else row for row in breakdown.rows)
+    return breakdown._replace(rows=tuple(rows))
 
 
 def _class(name: str, servers: tuple[str, ...]) -> dict[str, str]:

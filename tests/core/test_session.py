@@ -312,3 +312,10 @@ def test_deciding_the_same_twice_gives_the_same() -> None:
     event = prompt("t2", "x" * 300)
 
     assert decide(state, event, ROUTING) == decide(state, event, ROUTING)
+
+
+def test_content_of_unknown_length_is_unknown_and_never_zero() -> None:
+    snapshot = seen(given(T1).when(e.Context("rules", "/gone/CLAUDE.md"))).snapshot
+
+    assert "rules" not in snapshot.entries
+    assert ("rules", "/gone/CLAUDE.md") in [(one.kind, one.name) for one in snapshot.unknown]

@@ -363,3 +363,16 @@ def test_a_switched_off_sidecar_allows_in_silence(state_root: Path, tmp_path: Pa
     verdict = host.end()
 
     assert (verdict["decision"], verdict["flags"], verdict["gaps"]) == ("allow", [], [])
+
+
+def test_usage_that_comes_after_an_allowed_end_is_kept_when_the_turn_closes(host: Host) -> None:
+    host.ask("prompt", turnId="t1", text="go")
+    host.ask("usage", input=100, output=3, messageId="m1")
+    host.ask("turnEnd", turnId="t1", outcome="completed")
+    host.ask("usage", input=100, output=96, messageId="m1", contextWindow=200_000)
+    host.ask("prompt", turnId="t2", text="on")
+
+    kept = host.ask("accounting/snapshot", turnId="t1")
+
+    assert (kept["usage"]["output"], kept["window"]["tokens"]) == (96, 200_000)
+    assert (kept["revision"], kept["final"], kept["outcome"]) == (2, True, "completed")

@@ -68,6 +68,7 @@ class HookPayloads:
         if not state.line:
             workspace = text_of(payload, "cwd") or state.head.cwd
             model = text_of(payload, "model") or None
+            state.begin_in(workspace)
             state.tell(SessionStart(RUNTIME, workspace, model=model, source=source))
 
     def _session_end(self, payload: Row) -> None:

@@ -108,6 +108,11 @@ class State:
         self.line, self.out = line, []
         return self.out
 
+    def begin_in(self, workspace: str) -> None:
+        """Take the folder of the session, where it was not known; files in it are named by it."""
+        if not self.head.cwd:
+            self.head = self.head._replace(cwd=workspace)
+
     def tell(self, event: Event | FileChange | SkillBody, recorded: str = NOT_RECORDED) -> None:
         """Give one thing."""
         self.out.append(Step(self.line, event, recorded))

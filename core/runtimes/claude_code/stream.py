@@ -87,6 +87,7 @@ class StreamLines:
             self._was_announced = True
             workspace = text_of(row, "cwd") or state.head.cwd
             model = self._model or None
+            state.begin_in(workspace)
             state.tell(SessionStart(RUNTIME, workspace, model=model, available=available or None))
 
     def _user(self, row: Row) -> None:

@@ -67,7 +67,7 @@ def test_wide_scripts_have_a_ratio_of_their_own_where_there_is_enough_of_them() 
     narrow = [(400, 0, 90), (800, 0, 180)]
 
     assert measured(*narrow).wide_ratio is None
-    found = measured(*narrow, (400, 400, 300), (800, 400, 390))
+    found = measured(*(*narrow, (400, 400, 300), (800, 400, 390)) * 2)
     assert (found.ratio, found.wide_ratio) == (900, 3000)
     assert found.calibrated(200, wide=400) == 100 * 9 // 10 + 100 * 3
     little = measured((80_000, 0, 18_000), (400, 400, 300))
@@ -77,7 +77,9 @@ def test_wide_scripts_have_a_ratio_of_their_own_where_there_is_enough_of_them() 
 
 
 def test_a_correction_says_what_was_measured() -> None:
-    found = measured((400, 0, 80), (4000, 0, 800))
+    pair = ((400, 0, 80), (4000, 0, 800))
+    assert measured(*pair).calibrated(1000) is None  # Two measurements correct nothing.
+    found = measured(*pair * 4)
 
     assert found.calibrated(1000) == 800
     assert found.calibrated(1000, wide=400) == 800
