@@ -78,8 +78,8 @@ METHODS = (
         w.HostEventParams,
         r.Verdict,
         "Takes a raw event of a host. Answers what the events answer that it is mapped to: a denied"
-        " call first, else the last of them that is not null. The hooks of a host carry no usage, or not"
-        " all of it: send the rows of its transcript too; what both tell counts once.",
+        " call first, else the last of them that is not null. The hooks of a host carry no usage, or"
+        " not all of it: send the rows of its transcript too; what both tell counts once.",
         may_be_null=True,
         or_one_of=(r.SessionState, r.PromptAnswer, r.ToolCallAnswer),
     ),
@@ -100,8 +100,8 @@ METHODS = (
         w.FollowParams,
         r.SessionList,
         "Follows recordings of sessions that no host reports, until the connection ends; pushes"
-        " their accounts and keeps nothing. `workspace` is the folder that the agent works in. What is"
-        " only followed is never final: its revision stays 0.",
+        " their accounts and keeps nothing. `workspace` is the folder that the agent works in. What"
+        " is only followed is never final: its revision stays 0.",
     ),
     _ask("accounting/snapshot", w.SnapshotParams, Accounting, "Gives the account of a turn."),
     _ask("stats", w.NoParams, r.Stats, "Gives the counters of this process."),
