@@ -78,8 +78,8 @@ METHODS = (
         w.HostEventParams,
         r.Verdict,
         "Takes a raw event of a host. Answers what the events answer that it is mapped to: a denied"
-        " call first, else the last of them that is not null. The hooks of a host carry no usage, or"
-        " not all of it: send the rows of its transcript too; what both tell counts once.",
+        " call first, else the last of them that is not null. A host's hooks carry no usage, or not"
+        " all of it: send the rows of its transcript too; what both tell counts once.",
         may_be_null=True,
         or_one_of=(r.SessionState, r.PromptAnswer, r.ToolCallAnswer),
     ),

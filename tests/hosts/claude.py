@@ -8,14 +8,17 @@ import shlex
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from tests.hosts import programs, scenarios
-from tests.hosts.fake_model import Asked, serving
+from tests.hosts.fake_model import Asked, Scenario, serving
 
 Json: TypeAlias = Any
+Hear: TypeAlias = Callable[[Json], object]  # Is given each thing that a host says, as it says it.
 
 HERE = Path(__file__).resolve().parent
 RUN_SECONDS_MAX = 120
@@ -77,6 +80,7 @@ class Run(NamedTuple):
     hooks: list[Json]  # {event, payload, answer}, as hook_recorder.py wrote them.
     asked: list[Asked]  # What the model server received.
     elsewhere: list[str]  # Other hosts that the program tried to reach.
+    errors: str  # What it wrote to standard error.
 
 
 def context(event: str, said: str) -> Json:
@@ -123,14 +127,25 @@ CASES: Mapping[str, Case] = {
 }
 
 
-def run(case: Case, folder: Path, *, hook_command: str | None = None) -> Run:
-    """Run a case in an empty folder; `hook_command` takes the place of the recorder."""
+def run(
+    case: Case,
+    folder: Path,
+    *,
+    hook_command: str | None = None,
+    scenario: Scenario | None = None,
+    hear: Hear | None = None,
+) -> Run:
+    """Run a case in an empty folder; `hook_command` takes the place of the recorder.
+
+    `hear` is given each line of stream-json while the program runs.
+    """
     project, home = folder / "project", folder / "home"
     write_files(project, WORKSPACE)
     write_files(home, {**HOME, memory_file(project): MEMORY})
     hooks = folder / "hooks.jsonl"
     command = hook_command or recorder(hooks, write_json(folder / "policy.json", case.policy or {}))
-    with serving(scenarios.claude(str(project))) as model:
+    errors = folder / "errors.txt"
+    with serving(scenario or scenarios.claude(str(project))) as model:
         variables = environment(home, model.url)
         arguments = (
             *("--settings", str(write_json(folder / "settings.json", settings(command)))),
@@ -138,14 +153,14 @@ def run(case: Case, folder: Path, *, hook_command: str | None = None) -> Run:
             *("--strict-mcp-config", "--allowedTools", TOOLS, "--max-turns", "30"),
             *case.arguments,
         )
-        stream = speak(programs.CLAUDE_PROGRAM, case.prompts, project, variables, arguments)
+        speaking = partial(speak, programs.CLAUDE_PROGRAM, hear=hear, errors=errors)
+        stream = speaking(case.prompts, project, variables, arguments)
         if case.resumed_with:
             going_on = (*arguments, "--continue")
-            stream += speak(
-                programs.CLAUDE_PROGRAM, case.resumed_with, project, variables, going_on
-            )
+            stream += speaking(case.resumed_with, project, variables, going_on)
         main, sides = transcripts(home)
-        return Run(project, main, sides, stream, rows(hooks), model.asked, model.elsewhere)
+        said, asked = errors.read_text(encoding="utf-8"), model.asked
+        return Run(project, main, sides, stream, rows(hooks), asked, model.elsewhere, said)
 
 
 def memory_file(project: Path) -> str:
@@ -195,40 +210,70 @@ def speak(
     project: Path,
     variables: Mapping[str, str],
     arguments: Sequence[str],
+    *,
+    hear: Hear | None = None,
+    errors: Path | None = None,
 ) -> list[Json]:
     """Give the program one prompt after the other; return the lines it said."""
-    process = subprocess.Popen(
-        [
-            *(str(program), "-p", "--verbose", "--model", "claude-sonnet-4-5"),
-            *("--input-format", "stream-json", "--output-format", "stream-json"),
-            *arguments,
-        ],
-        cwd=project,
-        env=dict(variables),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    limit = threading.Timer(RUN_SECONDS_MAX, process.kill)
-    limit.start()
-    assert process.stdin is not None
-    assert process.stdout is not None
+    argv = [
+        *(str(program), "-p", "--verbose", "--model", "claude-sonnet-4-5"),
+        *("--input-format", "stream-json", "--output-format", "stream-json"),
+        *arguments,
+    ]
     said: list[Json] = []
-    try:
+    with starting(argv, project, variables, errors, RUN_SECONDS_MAX) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         for prompt in prompts:
             message = {"role": "user", "content": prompt}
             process.stdin.write(json.dumps({"type": "user", "message": message}) + "\n")
             process.stdin.flush()
-            for line in process.stdout:
-                said.append(json.loads(line))
-                if said[-1].get("type") == "result":
-                    break
+            said += heard(process.stdout, hear, until="result")
         process.stdin.close()
-        said += [json.loads(line) for line in process.stdout]
-        process.wait()
+        said += heard(process.stdout, hear)
+    return said
+
+
+@contextmanager
+def starting(
+    argv: Sequence[str],
+    folder: Path,
+    variables: Mapping[str, str],
+    errors: Path | None,
+    seconds_max: float,
+    *,
+    in_own_group: bool = False,
+) -> Iterator["subprocess.Popen[str]"]:
+    """Run a program, and wait for its end; `errors` gets its standard error, else it is ours."""
+    with nullcontext() if errors is None else errors.open("ab") as file:
+        process = subprocess.Popen(
+            argv,
+            cwd=folder,
+            env=dict(variables),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+            process_group=0 if in_own_group else None,
+        )
+    limit = threading.Timer(seconds_max, process.kill)
+    limit.start()
+    try:
+        with process:
+            yield process
     finally:
         limit.cancel()
-        process.stdout.close()
+
+
+def heard(lines: Iterable[str], hear: Hear | None, until: str | None = None) -> list[Json]:
+    """Read JSON lines as they come, to the end or to one of this type."""
+    said: list[Json] = []
+    for line in lines:
+        said.append(json.loads(line))
+        if hear is not None:
+            hear(said[-1])
+        if until is not None and said[-1].get("type") == until:
+            break
     return said
 
 

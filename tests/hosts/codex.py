@@ -7,13 +7,23 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from tests.hosts import programs, scenarios
-from tests.hosts.claude import HERE, recorder, rows, settings, write_files, write_json
-from tests.hosts.fake_model import Asked, Model, serving
+from tests.hosts.claude import (
+    HERE,
+    Hear,
+    heard,
+    recorder,
+    rows,
+    settings,
+    starting,
+    write_files,
+    write_json,
+)
+from tests.hosts.fake_model import Asked, Model, Scenario, serving
 
 Json: TypeAlias = Any
 
@@ -41,6 +51,7 @@ class Case(NamedTuple):
     policy: Json = None  # What hooks answer, for hook_recorder.py.
     config: str = ""  # TOML that comes first in config.toml.
     model: str = MODEL
+    skills: tuple[str, ...] = ()  # Names, chosen with the first prompt; for the app server.
 
 
 class Run(NamedTuple):
@@ -51,6 +62,7 @@ class Run(NamedTuple):
     said: list[Json]  # Lines of `exec --json`, or what the app server sent.
     hooks: list[Json]  # {event, payload, answer}, as hook_recorder.py wrote them.
     asked: list[Asked]  # What the model server received.
+    errors: str  # What it wrote to standard error.
 
 
 LOOK = "[[script:tools]] Please look around."
@@ -83,42 +95,67 @@ CASES: Mapping[str, Case] = {
 }
 
 
-def run_exec(case: Case, folder: Path, *, hook_command: str | None = None) -> Run:
-    """Run the first prompt of a case with `codex exec --json`, in an empty folder."""
-    with serving(scenarios.codex()) as model:
+def run_exec(
+    case: Case,
+    folder: Path,
+    *,
+    hook_command: str | None = None,
+    scenario: Scenario | None = None,
+    hear: Hear | None = None,
+) -> Run:
+    """Run the first prompt of a case with `codex exec --json`, in an empty folder.
+
+    `hear` is given each line while the program runs.
+    """
+    with serving(scenario or scenarios.codex()) as model:
         project, variables = prepare(case, folder, model, hook_command)
         (prompt,) = case.prompts
-        done = subprocess.run(
-            [
-                *(str(programs.CODEX_PROGRAM), "exec", "--json", "--skip-git-repo-check"),
-                *("--dangerously-bypass-hook-trust", prompt),
-            ],
-            cwd=project,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            timeout=RUN_SECONDS_MAX,
-        )
-        said = [json.loads(line) for line in done.stdout.splitlines()]
+        argv = [
+            *(str(programs.CODEX_PROGRAM), "exec", "--json", "--skip-git-repo-check"),
+            *("--dangerously-bypass-hook-trust", prompt),
+        ]
+        said: list[Json] = []
+        with starting(argv, project, variables, folder / "errors.txt", RUN_SECONDS_MAX) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.close()
+            said += heard(process.stdout, hear)
         return _run(folder, project, said, model)
 
 
-def run_server(case: Case, folder: Path, *, hook_command: str | None = None) -> Run:
-    """Run the prompts of a case as turns of one thread of `codex app-server`."""
-    with serving(scenarios.codex()) as model:
+def run_server(
+    case: Case,
+    folder: Path,
+    *,
+    hook_command: str | None = None,
+    scenario: Scenario | None = None,
+    hear: Hear | None = None,
+) -> Run:
+    """Run the prompts of a case as turns of one thread of `codex app-server`.
+
+    `hear` is given each message while the program runs.
+    """
+    with serving(scenario or scenarios.codex()) as model:
         project, variables = prepare(case, folder, model, hook_command)
-        with AppServer(project, variables) as server:
+        errors = folder / "errors.txt"
+        with AppServer(project, variables, hear=hear, errors=errors) as server:
             server.start_thread(project)
+            chosen = case.skills
             for prompt in case.prompts:
-                server.take_turn(prompt)
+                server.take_turn(prompt, [project / skill_file(name) for name in chosen])
+                chosen = ()
         return _run(folder, project, server.said, model)
 
 
 def _run(folder: Path, project: Path, said: list[Json], model: Model) -> Run:
     (rollout,) = (folder / "home" / ".codex" / "sessions").rglob("rollout-*.jsonl")
-    return Run(project, rollout, said, rows(folder / "hooks.jsonl"), model.asked)
+    errors = (folder / "errors.txt").read_text(encoding="utf-8")
+    return Run(project, rollout, said, rows(folder / "hooks.jsonl"), model.asked, errors)
+
+
+def skill_file(name: str) -> str:
+    """Name the file of one of the project's skills."""
+    return f".codex/skills/{name}/SKILL.md"
 
 
 def prepare(
@@ -175,21 +212,30 @@ trust_level = "trusted"
 class AppServer:
     """A running `codex app-server`, for a with statement; `said` is what it sent, in order."""
 
-    def __init__(self, project: Path, variables: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        project: Path,
+        variables: Mapping[str, str],
+        *,
+        hear: Hear | None,
+        errors: Path,
+    ) -> None:
         self.said: list[Json] = []
+        self._hear = hear
         self._thread_id = ""
         self._number = 0
         self._deadline = time.monotonic() + RUN_SECONDS_MAX
         self._lines: queue.Queue[str | None] = queue.Queue()
-        self._process = subprocess.Popen(
-            [str(programs.CODEX_PROGRAM), "app-server"],
-            cwd=project,
-            env=dict(variables),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        with errors.open("wb") as file:
+            self._process = subprocess.Popen(
+                [str(programs.CODEX_PROGRAM), "app-server"],
+                cwd=project,
+                env=dict(variables),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                text=True,
+            )
         self._pump = threading.Thread(target=self._read, daemon=True)
         self._pump.start()
 
@@ -222,13 +268,20 @@ class AppServer:
         }
         self._thread_id = self.request("thread/start", given)["thread"]["id"]
 
-    def take_turn(self, prompt: str) -> None:
-        """Send a prompt, or ask for a compaction, and wait until that turn has ended."""
+    def take_turn(self, prompt: str, skills: Sequence[Path] = ()) -> None:
+        """Send a prompt, or ask for a compaction, and wait until that turn has ended.
+
+        The SKILL.md files of `skills` are chosen with the prompt.
+        """
         thread = {"threadId": self._thread_id}
         if prompt == "/compact":
             self.request("thread/compact/start", thread)
         else:
-            self.request("turn/start", {**thread, "input": [{"type": "text", "text": prompt}]})
+            given: list[Json] = [{"type": "text", "text": prompt}]
+            given += [
+                {"type": "skill", "name": path.parent.name, "path": str(path)} for path in skills
+            ]
+            self.request("turn/start", {**thread, "input": given})
         self._until(lambda message: message.get("method") == "turn/completed")
 
     def request(self, method: str, params: Json) -> Json:
@@ -259,6 +312,8 @@ class AppServer:
             assert line is not None, "the app server ended"
             message = json.loads(line)
             self.said.append(message)
+            if self._hear is not None:
+                self._hear(message)
             if "id" in message and "method" in message:
                 self._send({"id": message["id"], "result": {"decision": "accept"}})
             if is_wanted(message):

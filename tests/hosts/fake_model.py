@@ -31,8 +31,8 @@ _SUMMARY = re.compile(r"<summary>|CONTEXT CHECKPOINT COMPACTION")
 class Block(NamedTuple):
     """One part of a reply.
 
-    Kinds: text, thinking, tool, custom (a call whose input is a text), and mcp and shell, which
-    become a call of the tool that the request offers for it.
+    Kinds: text, thinking, tool, custom (a call whose input is a text), and shell, which becomes a
+    call of the tool that the host has for it.
     """
 
     kind: str
@@ -51,11 +51,16 @@ class Tokens(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """One answer of the model; without `tokens` they are reckoned from the sizes."""
+    """One answer of the model; without `tokens` they are reckoned from the sizes.
+
+    `first_tokens` stands for the size of a conversation's first request, which differs from
+    machine to machine; what the next ones add is reckoned.
+    """
 
     blocks: tuple[Block, ...]
     tokens: Tokens | None = None
     error: str | None = None  # Refuse the request with this message.
+    first_tokens: int | None = None
 
 
 Scenario: TypeAlias = Mapping[str, tuple[Reply, ...]]
@@ -70,8 +75,8 @@ class Asked(NamedTuple):
     agent_id: str | None  # The sub-agent that Claude Code names in a header.
 
 
-def say(*blocks: Block, tokens: Tokens | None = None) -> Reply:
-    return Reply(blocks, tokens)
+def say(*blocks: Block, tokens: Tokens | None = None, first_tokens: int | None = None) -> Reply:
+    return Reply(blocks, tokens, first_tokens=first_tokens)
 
 
 def text(value: str) -> Block:
@@ -88,10 +93,6 @@ def call(name: str, /, **given: Json) -> Block:
 
 def custom(name: str, value: str) -> Block:
     return Block("custom", name, value)
-
-
-def mcp(name: str, /, **given: Json) -> Block:
-    return Block("mcp", name, given)
 
 
 def shell(command: str) -> Block:
@@ -119,6 +120,7 @@ class Model(ThreadingHTTPServer):
         self._scripts: dict[str, str] = {}  # Conversation to the script that serves it.
         self._said: dict[tuple[str, str], int] = {}
         self._sizes: dict[str, int] = {}  # Conversation to the tokens of its last request.
+        self._offsets: dict[str, int] = {}  # To what is added to the sizes of its requests.
 
     @property
     def url(self) -> str:
@@ -168,11 +170,13 @@ class Model(ThreadingHTTPServer):
         return script
 
     def _reckon(self, conversation: str, body: Json, reply: Reply) -> Tokens:
-        size = len(json.dumps(body)) // UNITS_PER_TOKEN
+        size = text_units(body) // UNITS_PER_TOKEN
+        if reply.first_tokens is not None:
+            size += self._offsets.setdefault(conversation, reply.first_tokens - size)
         read = min(self._sizes.get(conversation, 0), size)
         self._sizes[conversation] = size
         fresh = min(FRESH_TOKENS, size - read)
-        said = sum(len(json.dumps(block.value)) for block in reply.blocks)
+        said = sum(text_units(block.value) for block in reply.blocks)
         return Tokens(fresh, size - read - fresh, read, max(1, said // UNITS_PER_TOKEN))
 
 
@@ -229,7 +233,7 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.error:
             self.refuse(reply.error)
             return
-        message = message_of(self.server, reply, tokens, body, tools)
+        message = message_of(self.server, reply, tokens, body)
         if body.get("stream"):
             self.send_events(message_events(message))
         else:
@@ -276,6 +280,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
 
 
+def text_units(value: Json) -> int:
+    """Sum the lengths of all texts in a JSON value, names of fields apart, in UTF-16 units."""
+    if isinstance(value, str):
+        return len(value.encode("utf-16-le", "surrogatepass")) // 2
+    items = value.values() if isinstance(value, dict) else value
+    return sum(map(text_units, items)) if isinstance(value, dict | list) else 0
+
+
 def user_texts(messages: Json) -> list[str]:
     """List the texts of the user's messages, in order."""
     texts: list[str] = []
@@ -287,9 +299,9 @@ def user_texts(messages: Json) -> list[str]:
     return texts
 
 
-def message_of(model: Model, reply: Reply, tokens: Tokens, body: Json, tools: list[str]) -> Json:
+def message_of(model: Model, reply: Reply, tokens: Tokens, body: Json) -> Json:
     """Give the whole message that answers a Messages request."""
-    content = [_content(model, block, tools) for block in reply.blocks]
+    content = [_content(model, block) for block in reply.blocks]
     calls = any(block["type"] == "tool_use" for block in content)
     return {
         "id": model.new_id("msg"),
@@ -313,7 +325,7 @@ def message_of(model: Model, reply: Reply, tokens: Tokens, body: Json, tools: li
     }
 
 
-def _content(model: Model, block: Block, tools: list[str]) -> Json:
+def _content(model: Model, block: Block) -> Json:
     match block.kind:
         case "text":
             return {"type": "text", "text": block.value}
@@ -321,12 +333,6 @@ def _content(model: Model, block: Block, tools: list[str]) -> Json:
             return {"type": "thinking", "thinking": block.value, "signature": "c2VhbGVk"}
         case "shell":
             name, given = "Bash", {"command": block.value, "description": "Run a command"}
-        case "mcp":
-            ending = block.name
-            name, given = (
-                next((tool for tool in tools if tool.endswith(ending)), ending),
-                block.value,
-            )
         case _:
             name, given = block.name, block.value
     return {"type": "tool_use", "id": model.new_id("toolu"), "name": name, "input": given}

@@ -93,10 +93,16 @@ def _call(model: Model, block: Block, tools: dict[str, Tool]) -> Json:
     if is_custom:
         item = {"type": "custom_tool_call", "id": model.new_id("ctc"), "input": given}
         return {**item, **common, "name": name}
-    tool = tools.get(name, Tool(name))
+    tool = tools.get(name) or _deferred(name)
     item = {"type": "function_call", "id": model.new_id("fc"), "arguments": json.dumps(given)}
     space = {} if tool.namespace is None else {"namespace": tool.namespace}
     return {**item, **common, **space, "name": tool.name}
+
+
+def _deferred(name: str) -> Tool:
+    """Give a tool that is not offered; one of an MCP server can be called all the same."""
+    server, _, own = name.rpartition("__")
+    return Tool(own, server) if server.startswith("mcp__") else Tool(name)
 
 
 def _resolved(block: Block, tools: dict[str, Tool]) -> tuple[str, Json, bool]:
@@ -104,10 +110,6 @@ def _resolved(block: Block, tools: dict[str, Tool]) -> tuple[str, Json, bool]:
         if "shell" in tools:
             return "shell", {"command": ["bash", "-lc", block.value]}, False
         return "exec_command", {"cmd": block.value}, False
-    if block.kind == "mcp":
-        ending = block.name
-        name = next((tool for tool in tools if tool.endswith(ending)), ending)
-        return name, block.value, False
     return block.name, block.value, block.kind == "custom"
 
 

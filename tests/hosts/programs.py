@@ -1,6 +1,7 @@
 """The real programs that the tests here run: their versions, and where they are put.
 
-python -m tests.hosts.programs    puts what is missing into FOLDER
+python -m tests.hosts.programs           puts what is missing into FOLDER
+python -m tests.hosts.programs ledger    also what only the ledger needs (tests/hosts/smoke.py)
 """
 
 import os
@@ -18,10 +19,13 @@ FOLDER = Path(GIVEN or ROOT / ".venv" / "hosts")
 CLAUDE_CODE = "2.1.332"
 CODEX = "0.171.0"
 AI_SDK = ("ai@6.0.326", "@ai-sdk/anthropic@3.0.140", "zod@4.6.7")
+ACP_CLAUDE, ACP_CODEX = "0.49.0", "0.16.0"  # Newer ones of the first need node 22.
 
 CLAUDE_PROGRAM = FOLDER / "claude" / "package" / "claude"
 CODEX_PROGRAM = FOLDER / "codex" / "node_modules" / ".bin" / "codex"
 AI_SDK_MODULES = FOLDER / "ai" / "node_modules"
+ACP_CLAUDE_PROGRAM = FOLDER / "acp_claude" / "node_modules" / ".bin" / "claude-agent-acp"
+ACP_CODEX_PROGRAM = FOLDER / "acp_codex" / "node_modules" / ".bin" / "codex-acp"
 
 
 def main() -> int:
@@ -31,11 +35,16 @@ def main() -> int:
     if shutil.which("npm") is None:
         sys.stderr.write("npm is needed to fetch the programs\n")
         return 1
-    wanted = (
+    wanted = [
         ("claude", CLAUDE_CODE, put_claude),
         ("codex", CODEX, put_codex),
         ("ai", " ".join(AI_SDK), put_ai_sdk),
-    )
+    ]
+    if "ledger" in sys.argv[1:]:
+        wanted += [
+            ("acp_claude", ACP_CLAUDE, put_acp_claude),
+            ("acp_codex", ACP_CODEX, put_acp_codex),
+        ]
     for name, version, put in wanted:
         folder, stamp = FOLDER / name, FOLDER / f"{name}.installed"
         if stamp.is_file() and stamp.read_text(encoding="utf-8") == version:
@@ -68,6 +77,15 @@ def put_codex(folder: Path) -> None:
 
 def put_ai_sdk(folder: Path) -> None:
     npm(folder, "install", "--ignore-scripts", *AI_SDK)
+
+
+def put_acp_claude(folder: Path) -> None:
+    package = f"@agentclientprotocol/claude-agent-acp@{ACP_CLAUDE}"
+    npm(folder, "install", "--ignore-scripts", package)
+
+
+def put_acp_codex(folder: Path) -> None:
+    npm(folder, "install", "--ignore-scripts", f"@zed-industries/codex-acp@{ACP_CODEX}")
 
 
 def npm(folder: Path, command: str, *arguments: str) -> None:

@@ -6,7 +6,6 @@ from tests.hosts.fake_model import (
     Tokens,
     call,
     custom,
-    mcp,
     say,
     shell,
     text,
@@ -105,7 +104,7 @@ def codex() -> Scenario:
                 thinking("List the folder first."),
                 text("I will look around."),
                 shell("ls -a"),
-                mcp("echo", text="hello"),
+                call("mcp__echo__echo", text="hello"),
                 tokens=Tokens(18_000, 0, 0, 310, 64),
             ),
             say(
