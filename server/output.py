@@ -3,6 +3,7 @@
 import os
 import sys
 import tempfile
+from contextlib import suppress
 
 import click
 
@@ -48,6 +49,6 @@ def replace_file(path: str, text: str) -> None:
             file.write(text)
         os.chmod(unfinished, PAGE_MODE)
         os.replace(unfinished, path)
-    except BaseException:
-        os.unlink(unfinished)
-        raise
+    finally:
+        with suppress(FileNotFoundError):  # It has its name.
+            os.unlink(unfinished)
