@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from core.accounting.kinds import KINDS, LABELS, ROWS, label
+from server.report.names import short_ids
 from server.report.words import is_chinese, said, words
 
 Json = Any
@@ -103,7 +104,10 @@ def _head(report: Json, sessions: list[Json], locale: str) -> Json:
         "kinds": list(KINDS),
         "rows": list(ROWS),
         "labels": {row: label(row, locale) for row in LABELS},
-        "sessions": [_summary(session) for session in sessions],
+        "sessions": [
+            _summary(session, short)
+            for session, short in zip(sessions, short_ids(sessions), strict=True)
+        ],
     }
 
 
@@ -117,12 +121,14 @@ def _drawn(session: Json) -> Json:
     return {**session, "turns": turns}
 
 
-def _summary(session: Json) -> Json:
+def _summary(session: Json, short_id: str) -> Json:
     told = {
         key: session[key]
         for key in ("sessionId", "runtime", "path", "cwd", "model", "startedAt", "endedAt")
         if _text(session.get(key))
     }
+    if short_id:
+        told["shortId"] = short_id
     turns = [turn for turn in session.get("turns") or () if isinstance(turn, dict)]
     usages = [turn["usage"] for turn in turns if isinstance(turn.get("usage"), dict)]
     told["turns"] = len(turns)

@@ -1,175 +1,209 @@
-"""The report for a terminal: per session a bar for each turn, then what put the tokens there.
+"""The report for a terminal: per session a bar for each turn, and its last turn in figures.
+
+Then follow the tables of what put the tokens there.
 
 Whatever is long is cut, and the last line says how to see all of it.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-import click
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
+from core.accounting.breakdown import format_tokens
 from core.accounting.kinds import ROWS, label
 from core.phases.display import shown
-from server.looks import LOOKS
-from server.report.words import said
+from server.report.names import folder, short_ids
+from server.report.paper import Paper, left, right
+from server.report.shapes import is_number, is_text, object_of, objects_of
+from server.report.tables import NAMES_MAX, TABLES, notes, table
+from server.report.words import WORDS, is_chinese
 
 Json = Any
 
 LEAST_COLUMNS = 40
 SESSIONS_MAX = 8  # The last ones.
 TURNS_MAX = 20  # Of each session, the last ones.
-NAMES_MAX = 6  # Of each table of totals, the largest ones.
-NOTES_MAX = 5
+PARTS_MAX = 6  # Of a request, the largest ones.
 
 _USAGE = ("input", "cacheRead", "cacheCreation", "output", "messages")
-_TABLES = (  # Key of the totals, the column of counts beside the tokens.
-    ("byTool", "calls"),
-    ("bySkill", "loads"),
-    ("byMcpServer", "calls"),
-    ("byRule", None),
-    ("bySubagent", "calls"),
-)
 _TOKENS_COLUMNS = 8
 _FULL_COLUMNS = 6
-_NAME_SHARE = 3  # A name has a third of the columns, and then some.
-_SUM_COLUMNS = 12
-_COUNT_COLUMNS = 9
+_SHORT_COLUMNS = 6
 
 
-class _Paper(NamedTuple):
-    """How to write: so many columns, with colours or without, in one language."""
+class _Layout(NamedTuple):
+    """What all bars of a report have in common, so that they can be compared."""
 
-    columns: int
-    colour: bool
-    locale: str
-
-    def say(self, key: str, **values: Any) -> str:
-        return said(self.locale, key, **values)
-
-    def style(self, text: str, **looks: Any) -> str:
-        return click.style(text, **looks) if self.colour and text else text
+    most: int  # Tokens of a whole bar, where the size of the window is unknown.
+    windows: bool  # Whether the size of any window is known.
+    unknown: bool  # Whether that of any is not.
+    marks: int  # Columns.
 
 
 def picture(report: Json, columns: int, colour: bool) -> str:
     """Draw a report (its detailed form) for a terminal of so many columns."""
     locale = report.get("locale")
-    paper = _Paper(max(LEAST_COLUMNS, columns), colour, locale if isinstance(locale, str) else "en")
+    paper = Paper(max(LEAST_COLUMNS, columns), colour, locale if isinstance(locale, str) else "en")
     return "\n".join(_lines(report, paper)) + "\n"
 
 
-def _lines(report: Json, paper: _Paper) -> Iterator[str]:
-    sessions = sorted(_objects(report.get("sessions")), key=_started)
-    turns = [_objects(session.get("turns")) for session in sessions]
+def _lines(report: Json, paper: Paper) -> Iterator[str]:
+    sessions = sorted(objects_of(report.get("sessions")), key=_started)
+    turns = [objects_of(session.get("turns")) for session in sessions]
     counted = [
         paper.say("n_sessions", n=len(sessions)),
         paper.say("n_turns", n=sum(map(len, turns))),
     ]
-    if _is_number(report.get("files")):
+    if is_number(report.get("files")):
         counted.append(paper.say("n_files", n=report["files"]))
-    yield paper.style(_cut(f"{paper.say('title')}: {', '.join(counted)}", paper), bold=True)
-    yield from _totals_line(_object(report.get("totals")), paper)
+    yield paper.style(paper.cut(f"{paper.say('title')}: {', '.join(counted)}"), bold=True)
+    totals = object_of(report.get("totals"))
+    yield from _totals_line(totals, paper)
     cut = len(sessions) > SESSIONS_MAX
     if cut:
         yield ""
         left_out = paper.say("sessions_left_out", n=len(sessions) - SESSIONS_MAX)
         yield paper.style(left_out, dim=True)
-    for session, of_session in list(zip(sessions, turns, strict=True))[-SESSIONS_MAX:]:
+    shown_sessions, shown_turns = sessions[-SESSIONS_MAX:], turns[-SESSIONS_MAX:]
+    cut |= any(len(of_session) > TURNS_MAX for of_session in shown_turns)
+    yield from _sessions(shown_sessions, shown_turns, paper)
+    tables = [(key, count, object_of(totals.get(key))) for key, count in TABLES]
+    if len(sessions) > SESSIONS_MAX and any(names for *_, names in tables):
         yield ""
-        yield from _session(session, of_session, paper)
-        cut |= len(of_session) > TURNS_MAX
-    shown_kinds = _kinds(turn for of_session in turns for turn in of_session)
-    if shown_kinds:
-        yield ""
-        yield from _legend(shown_kinds, paper)
-    for key, count in _TABLES:
-        names = _object(_object(report.get("totals")).get(key))
+        yield paper.style(paper.cut(paper.say("of_all_sessions", n=len(sessions))), bold=True)
+    for key, counts, names in tables:
         if names:
             yield ""
-            yield from _table(key, count, names, paper)
+            yield from table(key, counts, names, paper)
             cut |= len(names) > NAMES_MAX
-    notes_cut = yield from _notes(report, paper)
+    notes_cut = yield from notes(report, paper)
     if cut or notes_cut:
         yield ""
-        yield paper.style(_cut(paper.say("how_to_see_all"), paper), bold=True)
+        yield paper.style(paper.cut(paper.say("how_to_see_all")), bold=True)
 
 
-def _totals_line(totals: Json, paper: _Paper) -> Iterator[str]:
-    known = [f"{paper.say(key)} {totals[key]:,}" for key in _USAGE if _is_number(totals.get(key))]
-    if known:
-        yield from _wrapped(known, paper)
-
-
-def _session(session: Json, turns: list[Json], paper: _Paper) -> Iterator[str]:
-    told = [_name(session)]
-    told += [
-        shown(session[key], 60) for key in ("runtime", "version") if _is_text(session.get(key))
-    ]
-    if _is_text(session.get("startedAt")):
-        told.append(shown(session["startedAt"][:16].replace("T", " "), 20))
-    yield paper.style(_cut("  ".join(told), paper), bold=True)
-    if not turns:
-        yield f"  {paper.say('no_turns')}"
+def _totals_line(totals: Json, paper: Paper) -> Iterator[str]:
+    if totals.get("messages") == 0:
+        yield paper.cut(paper.say("no_usage"))
         return
+    known = [f"{paper.say(key)} {totals[key]:,}" for key in _USAGE if is_number(totals.get(key))]
+    if known:
+        yield from paper.wrapped(known)
+
+
+def _sessions(sessions: list[Json], turns: list[list[Json]], paper: Paper) -> Iterator[str]:
+    drawn = [turn for of_session in turns for turn in of_session[-TURNS_MAX:]]
+    layout = _layout(drawn, paper)
+    for session, short_id, of_session in zip(sessions, short_ids(sessions), turns, strict=True):
+        yield ""
+        yield paper.style(_session_head(session, short_id, paper), bold=True)
+        if not of_session:
+            yield f"  {paper.say('no_turns')}"
+            continue
+        yield from _turns(of_session, layout, paper)
+        yield from _figures(of_session[-1], len(of_session), paper)
+    kinds = _kinds(drawn)
+    if kinds:
+        yield ""
+        yield from paper.wrapped([label(kind, paper.locale) for kind in kinds], kinds)
+        yield from _explained(layout, paper)
+
+
+def _layout(turns: list[Json], paper: Paper) -> _Layout:
+    unknown = [turn for turn in turns if not _window_size(turn)]
+    marks = max((cell_len(_marks(turn, paper)) for turn in turns), default=0)
+    return _Layout(
+        max(map(_stacked, unknown), default=0),
+        len(unknown) < len(turns),
+        any(map(_stacked, unknown)),
+        min(marks, paper.columns // 3),
+    )
+
+
+def _explained(layout: _Layout, paper: Paper) -> Iterator[str]:
+    """Say what the bars show and what a whole bar stands for."""
+    told = [paper.say("bars_told")]
+    if layout.windows:
+        told.append(paper.say("scale_window"))
+    if layout.unknown:
+        key = "scale_most_else" if layout.windows else "scale_most"
+        told.append(paper.say(key, n=layout.most))
+    for line in paper.filled(("" if is_chinese(paper.locale) else " ").join(told)):
+        yield paper.style(line, dim=True)
+
+
+def _session_head(session: Json, short_id: str, paper: Paper) -> str:
+    """Name a session; what comes first is not cut."""
+    told = []
+    if is_text(session.get("startedAt")):
+        told.append(shown(session["startedAt"][:16].replace("T", " "), 20))
+    told.append(short_id)
+    runtime = [session[key] for key in ("runtime", "version") if is_text(session.get(key))]
+    told.append(" ".join(shown(part, 60) for part in runtime))
+    told.append(folder(session))
+    return paper.cut("  ".join(part for part in told if part))
+
+
+def _turns(turns: list[Json], layout: _Layout, paper: Paper) -> Iterator[str]:
     digits = max(4, len(str(len(turns))), cell_len(paper.say("turn")))
-    yield _turn_heads(digits, paper)
+    heads = [right(paper.say("turn"), digits), right(paper.say("tokens"), _TOKENS_COLUMNS)]
+    if layout.windows:
+        heads.append(right(paper.say("ratio"), _FULL_COLUMNS))
+    head = "  " + " ".join(heads) + "  " + paper.say("bar_is")
+    yield paper.style(paper.cut(head), dim=True)
     first = max(0, len(turns) - TURNS_MAX)
     if first:
         hint = paper.say("turns_left_out", n=first)
-        yield paper.style(_cut("  " + hint, paper), dim=True)
+        yield paper.style(paper.cut("  " + hint), dim=True)
     for number, turn in enumerate(turns[first:], start=first + 1):
-        yield _turn(number, turn, digits, paper)
+        yield _turn(f"  {number:>{digits}}", turn, layout, paper)
 
 
-def _turn_heads(digits: int, paper: _Paper) -> str:
-    heads = [
-        _right(paper.say("turn"), digits),
-        _right(paper.say("tokens"), _TOKENS_COLUMNS),
-        _right(paper.say("ratio"), _FULL_COLUMNS),
-    ]
-    head = "  " + " ".join(heads) + "  " + paper.say("bar_is")
-    return paper.style(_cut(head, paper), dim=True)
-
-
-def _turn(number: int, turn: Json, digits: int, paper: _Paper) -> str:
-    rows = [row for row in _objects(turn.get("rows")) if _is_number(row.get("tokens"))]
-    tokens = f"{sum(row['tokens'] for row in rows):,}" if rows else "-"
-    window = _object(turn.get("window"))
-    full = "-"
-    if _is_number(window.get("tokens")) and isinstance(window.get("ratio"), int | float):
-        full = f"{window['ratio']:.0%}"
-    start = f"  {number:>{digits}} {tokens:>{_TOKENS_COLUMNS}} {full:>{_FULL_COLUMNS}}  "
+def _turn(number: str, turn: Json, layout: _Layout, paper: Paper) -> str:
+    used = object_of(turn.get("window")).get("used")
+    whole = used if is_number(used) else _stacked(turn) if _rows(turn) else None
+    told = "-" if whole is None else f"{whole:,}"
+    start = f"{number} {told:>{_TOKENS_COLUMNS}}"
+    if layout.windows:
+        window = object_of(turn.get("window"))
+        known = is_number(window.get("tokens")) and isinstance(window.get("ratio"), int | float)
+        full = f"{window['ratio']:.0%}" if known else "-"
+        start += f" {full:>{_FULL_COLUMNS}}"
+    start += "  "
+    room = max(0, paper.columns - cell_len(start) - layout.marks)
+    bar, wide = _bar(turn, room, layout, paper)
     marks = _marks(turn, paper)
-    if cell_len(start + marks) > paper.columns:
-        marks = _left(marks, paper.columns - cell_len(start))
-    room = paper.columns - cell_len(start) - cell_len(marks)
-    return start + _bar(turn, room, paper) + paper.style(marks, fg="yellow")
+    if not marks:
+        return (start + bar).rstrip()
+    marks = left(marks, layout.marks) if cell_len(marks) > layout.marks else marks
+    return start + bar + " " * (room - wide) + paper.style(marks, fg="yellow")
 
 
-def _marks(turn: Json, paper: _Paper) -> str:
-    compactions = len(_objects(turn.get("compactions")))
+def _marks(turn: Json, paper: Paper) -> str:
+    compactions = len(objects_of(turn.get("compactions")))
     told = [paper.say("n_compactions", n=compactions)] if compactions else []
-    if _object(turn.get("window")).get("stale") is True:
+    if object_of(turn.get("window")).get("stale") is True:
         told.append(paper.say("stale_short"))
     if turn.get("outcome") in ("failed", "interrupted"):
         told.append(paper.say(f"outcome_{turn['outcome']}"))
     return f"  {', '.join(told)}" if told else ""
 
 
-def _bar(turn: Json, room: int, paper: _Paper) -> str:
-    """Draw the cells of a turn's wide bar in the columns that are left."""
+def _bar(turn: Json, room: int, layout: _Layout, paper: Paper) -> tuple[str, int]:
+    """Draw the cells of a turn's wide bar; give how many columns it takes, too."""
     runs = [
         (run.get("kind"), run["cells"])
-        for run in _objects(_object(turn.get("bars")).get("cells100"))
-        if _is_number(run.get("cells")) and run["cells"] > 0
+        for run in objects_of(object_of(turn.get("bars")).get("cells100"))
+        if is_number(run.get("cells")) and run["cells"] > 0
     ]
     whole = max(100, sum(cells for _, cells in runs))
-    drawn = []
+    stacked = _stacked(turn)
+    if not _window_size(turn) and stacked:
+        whole = max(whole, whole * layout.most // stacked)
     columns = scaled([cells for _, cells in runs], whole, room)
-    for (kind, _), wide in zip(runs, columns, strict=True):
-        colour, letter = _looks(kind)
-        drawn.append(paper.style("█" * wide, fg=colour) if paper.colour else letter * wide)
-    return "".join(drawn)
+    drawn = [paper.cells(kind, wide) for (kind, _), wide in zip(runs, columns, strict=True)]
+    return "".join(drawn), sum(columns)
 
 
 def scaled(cells: list[int], whole: int, room: int) -> list[int]:
@@ -188,142 +222,92 @@ def scaled(cells: list[int], whole: int, room: int) -> list[int]:
     return wide
 
 
+def _figures(turn: Json, number: int, paper: Paper) -> Iterator[str]:
+    """Write a turn's kinds and the largest parts of its last request, each with its tokens."""
+    rows = _rows(turn)
+    if rows:
+        yield paper.style(paper.cut(f"  {paper.say('turn_by_kind', n=number)}"), dim=True)
+        yield from _figure_lines(
+            [
+                (row.get("kind"), _row_name(row, paper), row["tokens"], _source(row, paper))
+                for row in rows
+            ],
+            paper,
+        )
+    parts = _parts(object_of(turn.get("composition")), paper)
+    if parts:
+        yield paper.style(paper.cut(f"  {paper.say('composition_last')}"), dim=True)
+        yield from _figure_lines(parts[:PARTS_MAX], paper)
+        if len(parts) > PARTS_MAX:
+            more = paper.say("n_more", n=len(parts) - PARTS_MAX)
+            yield paper.style(f"    {more}", dim=True)
+
+
+def _figure_lines(lines: list[tuple[Any, str, int, str]], paper: Paper) -> Iterator[str]:
+    room = min(max(cell_len(name) for _, name, *_ in lines), paper.columns // 2 - 6)
+    for kind, name, tokens, source in lines:
+        mark = paper.cells(kind, 1) if kind is not None else " "
+        start = f"{left(name, room)} {format_tokens(tokens):>{_SHORT_COLUMNS}}"
+        rest = paper.columns - 6 - cell_len(start) - 2
+        told = left(source, rest).rstrip() if source and rest >= 8 else ""
+        yield f"    {mark} {start}  {paper.style(told, dim=True)}".rstrip()
+
+
+def _row_name(row: Json, paper: Paper) -> str:
+    kind, name = row.get("kind"), row.get("label")
+    if is_text(name):
+        return shown(name, 60)
+    return label(kind, paper.locale) if kind in ROWS else shown(str(kind), 60)
+
+
+def _source(row: Json, paper: Paper) -> str:
+    if is_text(row.get("source")):
+        return shown(row["source"], 200)
+    key = f"source_{row.get('kind')}"
+    return paper.say(key) if key in WORDS else ""
+
+
+def _parts(composition: Json, paper: Paper) -> list[tuple[Any, str, int, str]]:
+    """Put the parts of a request of one role and name together, the largest first."""
+    sums: dict[tuple[str, str], int] = {}
+    sources: dict[tuple[str, str], str] = {}
+    for part in objects_of(composition.get("parts")):
+        if is_number(part.get("tokens")) and is_text(part.get("kind")):
+            named = part["kind"], part["name"] if is_text(part.get("name")) else ""
+            sums[named] = sums.get(named, 0) + part["tokens"]
+            sources.setdefault(named, part["source"] if is_text(part.get("source")) else "")
+    found = []
+    for (role, name), tokens in sorted(sums.items(), key=lambda item: (-item[1], item[0])):
+        key = f"part_{role}"
+        told = paper.say(key) if key in WORDS else shown(role, 60)
+        told += f": {shown(name, 60)}" if name and name != role else ""
+        found.append((None, told, tokens, shown(sources[role, name], 200)))
+    return found
+
+
 def _kinds(turns: Iterable[Json]) -> list[str]:
     found = {
         run.get("kind")
         for turn in turns
-        for run in _objects(_object(turn.get("bars")).get("cells100"))
+        for run in objects_of(object_of(turn.get("bars")).get("cells100"))
     }
     return [kind for kind in ROWS if kind in found]
 
 
-def _legend(kinds: list[str], paper: _Paper) -> Iterator[str]:
-    yield from _wrapped([label(kind, paper.locale) for kind in kinds], paper, kinds)
+def _rows(turn: Json) -> list[Json]:
+    return [row for row in objects_of(turn.get("rows")) if is_number(row.get("tokens"))]
 
 
-def _wrapped(texts: list[str], paper: _Paper, kinds: list[str] | None = None) -> Iterator[str]:
-    """Write texts side by side, on as many lines as they need; each with its kind's cell."""
-    line, used = "", 0
-    for at, text in enumerate(texts):
-        mark, wide = "", cell_len(text) + 3
-        if kinds is not None:
-            colour, letter = _looks(kinds[at])
-            mark = paper.style("█" if paper.colour else letter, fg=colour) + " "
-            wide += 2
-        if line and used + wide > paper.columns:
-            yield line.rstrip()
-            line, used = "", 0
-        line += f"{mark}{text}   "
-        used += wide
-    if line:
-        yield line.rstrip()
+def _stacked(turn: Json) -> int:
+    """Give what a turn's rows come to, in tokens."""
+    return sum(row["tokens"] for row in _rows(turn))
 
 
-def _table(key: str, count: str | None, names: Json, paper: _Paper) -> Iterator[str]:
-    yield _table_head(key, count, paper)
-    ordered = sorted(names.items(), key=lambda named: (-_tokens(named[1]), named[0]))
-    room = _name_columns(paper)
-    most = max((_tokens(value) for value in names.values()), default=0)
-    for name, value in ordered[:NAMES_MAX]:
-        told = _object(value)
-        tokens = f"{told['tokens']:,}" if _is_number(told.get("tokens")) else paper.say("unknown")
-        line = f"  {_shortened(shown(name, 400), key, room)} {_right(tokens, _SUM_COLUMNS)}"
-        if count is not None:
-            counted = f"{told[count]:,}" if _is_number(told.get(count)) else ""
-            line += _right(counted, _COUNT_COLUMNS)
-        left = paper.columns - cell_len(line) - 2
-        wide = _tokens(value) * min(left, 30) // most if most else 0
-        bar = f"  {paper.style('▪' * wide, dim=True)}" if left >= 4 and wide else ""
-        yield line.rstrip() + bar
-    if len(ordered) > NAMES_MAX:
-        yield paper.style(f"  {paper.say('n_more', n=len(ordered) - NAMES_MAX)}", dim=True)
-
-
-def _table_head(key: str, count: str | None, paper: _Paper) -> str:
-    room = _name_columns(paper)
-    counted = _right(paper.say(count), _COUNT_COLUMNS) if count is not None else ""
-    name = paper.style(_left(paper.say(key), room + 2), bold=True)
-    sums = f"{_right(paper.say('tokens'), _SUM_COLUMNS)}{counted}"
-    return f"{name} {paper.style(sums, dim=True)}"
-
-
-def _name_columns(paper: _Paper) -> int:
-    fixed = _SUM_COLUMNS + _COUNT_COLUMNS + 4
-    return max(10, min(60, paper.columns // _NAME_SHARE + 12, paper.columns - fixed))
-
-
-def _notes(report: Json, paper: _Paper) -> Generator[str, None, bool]:
-    """Write the notes; give whether some were left out."""
-    notes = [note for note in report.get("notes") or () if _is_text(note)]
-    lines = report.get("unreadableLines")
-    if not notes and not lines:
-        return False
-    yield ""
-    yield paper.style(paper.say("notes"), bold=True)
-    if _is_number(lines) and lines:
-        yield f"  {paper.say('unreadableLines')}: {lines:,}"
-    for note in notes[:NOTES_MAX]:
-        yield f"  {shown(note, 400)}"
-    if len(notes) > NOTES_MAX:
-        yield paper.style(f"  {paper.say('n_more', n=len(notes) - NOTES_MAX)}", dim=True)
-    return len(notes) > NOTES_MAX
-
-
-def _name(session: Json) -> str:
-    cwd, session_id = session.get("cwd"), session.get("sessionId")
-    folder = cwd.rstrip("/\\").replace("\\", "/").rpartition("/")[2] if _is_text(cwd) else ""
-    told = [shown(part, 80) for part in (folder, session_id) if _is_text(part)]
-    return "  ".join(told)
+def _window_size(turn: Json) -> int:
+    tokens = object_of(turn.get("window")).get("tokens")
+    return tokens if is_number(tokens) and tokens > 0 else 0
 
 
 def _started(session: Json) -> str:
     started = session.get("startedAt")
     return started if isinstance(started, str) else ""
-
-
-def _shortened(text: str, key: str, columns: int) -> str:
-    """Fit a name; of a path the end stays, which tells more than its beginning."""
-    if key != "byRule" or cell_len(text) <= columns:
-        return _left(text, columns)
-    while cell_len(text) >= columns:
-        text = text[1:]
-    return _left("…" + text, columns)
-
-
-def _looks(kind: Any) -> tuple[str, str]:
-    return LOOKS.get(kind, ("white", "."))
-
-
-def _left(text: str, columns: int) -> str:
-    if cell_len(text) > columns:
-        return set_cell_size(text, columns - 1).rstrip() + "…"
-    return set_cell_size(text, columns)
-
-
-def _right(text: str, columns: int) -> str:
-    return " " * max(0, columns - cell_len(text)) + text
-
-
-def _cut(text: str, paper: _Paper) -> str:
-    return _left(text, paper.columns).rstrip()
-
-
-def _tokens(value: Json) -> int:
-    tokens = _object(value).get("tokens")
-    return tokens if _is_number(tokens) else 0
-
-
-def _is_number(value: Json) -> bool:
-    return type(value) is int
-
-
-def _is_text(value: Json) -> bool:
-    return isinstance(value, str) and value != ""
-
-
-def _object(value: Json) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: Json) -> list[Json]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -51,6 +51,7 @@ WORDS: dict[str, tuple[str, str]] = {  # Key: (English, Chinese).
     "cacheRead": ("Cache read", "缓存读取"),
     "cacheCreation": ("Cache creation", "缓存写入"),
     "messages": ("Messages", "消息"),
+    "no_usage": ("no usage was reported", "没有报告用量"),
     "files": ("Files", "文件"),
     "unreadableLines": ("Unreadable lines", "无法读取的行"),
     "of_all": ("{share} of all", "占全部 {share}"),
@@ -75,10 +76,13 @@ WORDS: dict[str, tuple[str, str]] = {  # Key: (English, Chinese).
     "next": ("Next turn", "下一轮"),
     "turns_hint": (
         (
-            "What stood in the context at the end of each turn, in tokens. Arrow keys move from"
-            " turn to turn, Enter goes to its details."
+            "What entered the context in each turn, and the rest of its last request, in tokens."
+            " Arrow keys move from turn to turn, Enter goes to its details."
         ),
-        "每轮结束时上下文中的内容，以 token 计。用方向键切换轮次，按 Enter 查看详情。",
+        (
+            "每轮进入上下文的内容，以及其最近一次请求的其余部分，以 token 计。"
+            "用方向键切换轮次，按 Enter 查看详情。"
+        ),
     ),
     "overview": ("All turns; the frame is what stands above", "全部轮次；方框为上方所示部分"),
     "scale": ("Scale", "刻度"),
@@ -94,10 +98,10 @@ WORDS: dict[str, tuple[str, str]] = {  # Key: (English, Chinese).
     "outcome_interrupted": ("interrupted", "已中断"),
     "outcome_failed": ("failed", "失败"),
     "outcome_awaitingUser": ("waits for the user", "等待用户"),
-    "prompt": ("Prompt", "提示"),
     "from_human": ("from a person", "来自用户"),
     "from_program": ("from a program", "来自程序"),
-    "n_units": ("{n} UTF-16 unit|{n} UTF-16 units", "{n} 个 UTF-16 单元"),
+    "prompt_of": ("prompt of {n} character|prompt of {n} characters", "{n} 个字符的提示"),
+    "n_units": ("{n} character|{n} characters", "{n} 个字符"),
     "context": ("What entered the context", "进入上下文的内容"),
     "nothing_entered": (
         "Nothing that can be counted entered the context.",
@@ -123,16 +127,16 @@ WORDS: dict[str, tuple[str, str]] = {  # Key: (English, Chinese).
         "根据记录中的输入与结果估算",
     ),
     "source_conversation": (
-        "What the last request used, less the kinds and the cache",
-        "最近一次请求的用量减去各类别与缓存",
+        "The last request beyond its input from the cache and the kinds",
+        "最近一次请求中缓存输入与各类别之外的部分",
     ),
     "source_pending_next_turn": (
         "Waits in the composer and is not sent yet",
         "在输入框中等待，尚未发送",
     ),
     "source_cache_or_previous": (
-        "Read from and written to the cache by the last request, as reported",
-        "最近一次请求所报告的缓存读取与写入",
+        "The rest of the last request, as reported",
+        "最近一次请求的其余部分，依据报告",
     ),
     "no_source": ("no source is given", "未给出来源"),
     # Facts of a turn.
@@ -174,8 +178,14 @@ WORDS: dict[str, tuple[str, str]] = {  # Key: (English, Chinese).
     "samples": ("Samples", "样本数"),
     "median": ("Median error", "误差中位数"),
     "p90": ("90 % are within", "90 % 的误差不超过"),
-    "est_ratio": ("Reported by estimated tokens", "报告值与估算值之比"),
-    "est_wide": ("The same, wide scripts", "同上，宽字符文字"),
+    "est_ratio": (
+        "The provider counts {n} tokens where the estimate says 1.",
+        "估算为 1 个 token 之处，提供方计为 {n} 个。",
+    ),
+    "est_wide": (
+        "In Chinese, Japanese and Korean text it counts {n}.",
+        "对于中日韩文字，提供方计为 {n} 个。",
+    ),
     # Skills.
     "skills": ("Skills", "Skills"),
     "state": ("State", "状态"),
@@ -219,7 +229,8 @@ WORDS: dict[str, tuple[str, str]] = {  # Key: (English, Chinese).
         "最近的有请求行的轮次是第 {n} 轮。",
     ),
     "part": ("Part", "部分"),
-    "units": ("UTF-16 units", "UTF-16 单元"),
+    "units": ("Characters", "字符"),
+    "units_are": ("Counted as UTF-16 units", "按 UTF-16 单元计数"),
     "n_parts": ("{n} part|{n} parts", "{n} 个部分"),
     "treemap": ("Parts of the request by size", "按大小显示请求的各部分"),
     "part_system_prompt": ("System prompt", "系统提示"),
@@ -267,14 +278,23 @@ WORDS: dict[str, tuple[str, str]] = {  # Key: (English, Chinese).
     # Totals by name.
     "by": ("Totals by what put them there", "按来源合计"),
     "by_scope": (
-        "Over all sessions of this report. Tokens of calls, skills and rules are estimates.",
-        "涵盖本报告的全部会话。调用、Skills 和规则的 token 为估算值。",
+        (
+            "Over all sessions of this report, calls and skills of sub-agents included. Tokens of"
+            " calls, skills and rules are estimates."
+        ),
+        "涵盖本报告的全部会话，包含子代理的调用与 Skills。调用、Skills 和规则的 token 为估算值。",
     ),
     "byTool": ("Tools", "工具"),
     "bySkill": ("Skills", "Skills"),
     "byMcpServer": ("MCP servers", "MCP 服务器"),
     "byRule": ("Rule files", "规则文件"),
     "bySubagent": ("Sub-agents", "子代理"),
+    "title_byTool": ("Tools, those of sub-agents included", "工具（含子代理）"),
+    "title_bySkill": ("Skills, those of sub-agents included", "Skills（含子代理）"),
+    "title_byMcpServer": ("MCP servers, sub-agents' calls included", "MCP 服务器（含子代理调用）"),
+    "title_byRule": ("Rule files", "规则文件"),
+    "title_bySubagent": ("Sub-agents", "子代理"),
+    "only_instructions": ("instructions", "说明"),
     "source_byTool": ("Inputs and results of its calls", "其调用的输入与结果"),
     "source_bySkill": ("The body of its SKILL.md", "其 SKILL.md 正文"),
     "source_byMcpServer": ("Inputs and results of its calls", "其调用的输入与结果"),
@@ -296,8 +316,30 @@ WORDS: dict[str, tuple[str, str]] = {  # Key: (English, Chinese).
         "See all with --html FILE or --json.",
         "用 --html FILE 或 --json 查看全部。",
     ),
+    "of_all_sessions": (
+        "Totals of the {n} session|Totals of all {n} sessions",
+        "全部 {n} 个会话的合计",
+    ),
     "notes": ("Notes", "说明"),
-    "bar_is": ("Each bar: what stood in the context", "每条：上下文中的内容"),
+    "bar_is": ("What entered, and the rest of the request", "进入的内容与请求的其余部分"),
+    "bars_told": (
+        "Bars: what entered the context in each turn, and the rest of its last request.",
+        "条形：每轮进入上下文的内容，以及其最近一次请求的其余部分。",
+    ),
+    "scale_window": ("A whole bar is the context window.", "整条为上下文窗口。"),
+    "scale_most": (
+        "The windows' sizes are not known: a whole bar is {n} tokens, the most of a turn here.",
+        "窗口大小未知：整条为 {n} 个 token，即此处各轮的最大值。",
+    ),
+    "scale_most_else": (
+        "Full is - where its size is not known: there a whole bar is {n} tokens.",
+        "窗口大小未知时占用率为 -：整条为 {n} 个 token。",
+    ),
+    "turn_by_kind": ("Turn {n} by kind, tokens and source", "第 {n} 轮按类别：token 与来源"),
+    "composition_last": (
+        "Its last request by part, tokens and source",
+        "其最近一次请求按部分：token 与来源",
+    ),
 }
 
 

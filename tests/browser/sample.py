@@ -81,7 +81,7 @@ def _session(chance: random.Random, at: int, turns: int, locale: str) -> Json:
                 "unknown": [],
             }
         ],
-        "estimator": {"samples": turns * 3, "median": 0.041, "p90": 0.172, "ratio": 3.62},
+        "estimator": {"samples": turns * 3, "median": 0.041, "p90": 0.172, "ratio": 1.62},
     }
 
 
@@ -142,7 +142,8 @@ def _turn(chance: random.Random, number: int, turns: int, state: Json, locale: s
             "overcount": used < kinds,
         },
         "window": {"tokens": WINDOW_TOKENS, "used": used, "ratio": used / WINDOW_TOKENS}
-        | {"remaining": WINDOW_TOKENS - used, "source": "transcript/result", "stale": stale},
+        | {"remaining": WINDOW_TOKENS - used, "source": "transcript/result", "stale": stale}
+        | {"usedSource": "usage"},
         "calls": _calls(chance, entries, line),
         "requests": requests,
         "compactions": compactions,

@@ -201,6 +201,60 @@ def test_without_request_rows_a_sentence_says_so(browser: Chromium, tmp_path: Pa
     browser.wait(f"{TURN_TITLE} === 'Turn 3 of 6'")
 
 
+def test_the_window_is_told_with_the_source_of_each_figure(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    made = report(sessions=1, turns=2)
+    made["sessions"][0]["turns"][1]["window"] = {"used": 21_322, "usedSource": "usage"}
+    show(browser, tmp_path, made, "#s=0&t=1")
+    part = ".side-column > div:nth-child(2) .facts > div"
+
+    assert [line.split() for line in texts(browser, part)] == [
+        ["Used", "21,322"],
+        ["Source", "usage"],
+    ]
+    browser.run("document.querySelector('.step[data-step=previous]').click()")
+    assert texts(browser, part)[-1].split("\n") == ["Source", "usage + transcript/result"]
+
+
+def test_usage_that_nobody_reported_has_no_zeros(browser: Chromium, tmp_path: Path) -> None:
+    made = report(sessions=1, turns=2)
+    made["totals"] |= dict.fromkeys(("input", "output", "cacheRead", "cacheCreation"), 0)
+    made["totals"]["messages"] = 0
+    show(browser, tmp_path, made)
+
+    assert texts(browser, ".figure")[0].split("\n") == ["Usage", WORDS["no_usage"][0]]
+    assert not any(line.endswith("\n0") for line in texts(browser, ".figure"))
+
+
+def test_a_server_without_calls_put_its_instructions_there(
+    browser: Chromium, tmp_path: Path
+) -> None:
+    made = report(sessions=1, turns=3)
+    made["totals"]["byMcpServer"] = {"github": {"tokens": 65, "calls": 0}}
+    show(browser, tmp_path, made)
+    browser.run("document.getElementById('tab-byMcpServer').click()")
+
+    (row,) = texts(browser, "#tabpanel-byMcpServer tbody tr")
+    assert "instructions" in row
+
+
+def test_sources_can_be_read_on_a_narrow_page(browser: Chromium, tmp_path: Path) -> None:
+    browser.size(500, 900)
+    show(browser, tmp_path, report(sessions=1, turns=3), "#s=0&t=1")
+    cut = browser.run(
+        "[...document.querySelectorAll('.turn .tree .from, .turn .tree .from > *')]"
+        ".filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth)"
+        ".map((one) => one.outerHTML.slice(0, 200))"
+    )
+
+    assert cut == []
+    assert browser.run(
+        "[...document.querySelectorAll('.turn .tree')].every((one) => one.scrollWidth <="
+        " one.parentElement.clientWidth)"
+    )
+
+
 def test_compactions_are_marked_and_what_is_stale_is_drawn_apart(
     browser: Chromium, tmp_path: Path
 ) -> None:
@@ -257,7 +311,7 @@ def test_hostile_names_are_shown_as_text(browser: Chromium, tmp_path: Path, text
     for row in turn["rows"]:
         row["source"] = row["detail"] = text
     turn["outcome"] = turn["turnId"] = text
-    for skill in turn["snapshot"]["skills"]:
+    for skill in turn["snapshot"]["skillStates"]:
         skill |= {"name": text, "state": text}
     for part in turn["composition"]["parts"]:
         part |= {"kind": text, "name": text, "source": text}

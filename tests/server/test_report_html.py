@@ -14,6 +14,7 @@ import pytest
 
 from core.accounting.kinds import LABELS, ROWS
 from server.report.html import embedded, page
+from server.report.names import short_ids
 from server.report.words import WORDS, said
 from tests.browser.sample import report
 
@@ -154,7 +155,31 @@ def test_a_report_without_anything_still_makes_a_page() -> None:
 def test_a_session_whose_usage_is_not_known_has_no_sum() -> None:
     found = blocks(page({"sessions": [{"sessionId": "s", "turns": [{"turnId": "t"}]}]}))
 
-    assert found["report"]["sessions"] == [{"sessionId": "s", "turns": 1}]
+    assert found["report"]["sessions"] == [{"sessionId": "s", "shortId": "s", "turns": 1}]
+
+
+def test_sessions_are_told_apart_by_a_short_id() -> None:
+    sessions = [
+        {"sessionId": "5828bd52-7a67-4f45-8cf3-382373e7ecaf"},
+        {"sessionId": "019e9625-802f-7e91-840a-cfe88d14117a"},
+        {"sessionId": "019e9625-802f-7e91-840a-cfe88d141180"},
+        {"sessionId": "aaaaaaaa-0000-4000-8000-000000000001"},
+        {"sessionId": "aaaaaaaa-0000-4000-8000-000000000002"},
+        {"sessionId": "bbbbbbbb-0000-4000-8000-000000000003", "path": "/srv/one.jsonl"},
+        {"sessionId": "bbbbbbbb-0000-4000-8000-000000000003", "path": "/srv/two.jsonl"},
+        {},
+    ]
+
+    assert short_ids(sessions) == [
+        "5828bd52",
+        "cfe88d14117a",  # Its beginning is a time, which others share.
+        "cfe88d141180",
+        "aaaaaaaa-0000-4000-8000-000000000001",
+        "aaaaaaaa-0000-4000-8000-000000000002",
+        "bbbbbbbb (one.jsonl)",
+        "bbbbbbbb (two.jsonl)",
+        "",
+    ]
 
 
 def test_every_word_is_there_in_both_languages() -> None:

@@ -52,7 +52,7 @@ function pageHead() {
 function picker(open) {
   const entries = h("ul", { class: "session-list" });
   const search = h("input", { type: "search", placeholder: t("search"), "aria-label": t("search") });
-  const texts = SESSIONS.map((one) => [one.sessionId, one.cwd, one.path, one.runtime, one.model, one.startedAt].filter(isText).join("\n").toLowerCase());
+  const texts = SESSIONS.map((one) => [one.sessionId, one.cwd, one.path, one.runtime, one.model, one.startedAt, one.shortId].filter(isText).join("\n").toLowerCase());
   const show = (limit) => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const found = NEWEST_FIRST.filter((at) => words.every((word) => texts[at].includes(word)));
@@ -84,9 +84,9 @@ function sessionButton(at, open) {
   const one = SESSIONS[at];
   const button = h("button", { type: "button", "data-at": at, title: full(one.path ?? one.sessionId) },
     h("span", { class: "session-name" }, h("bdi", {}, sessionName(one)),
-      isText(one.sessionId) && isText(one.cwd) && h("bdi", { class: "session-id" }, shown(one.sessionId, 80).slice(0, 8))),
+      isText(one.shortId) && isText(one.cwd) && h("bdi", { class: "session-id" }, shown(one.shortId, 120))),
     h("span", { class: "session-told" },
-      [isText(one.startedAt) && when(one.startedAt).slice(0, 10), t("n_turns", { n: one.turns ?? 0 }), isNumber(one.tokens) && short(one.tokens)].filter(Boolean).join(" · ")));
+      [isText(one.startedAt) && when(one.startedAt).slice(0, 16), t("n_turns", { n: one.turns ?? 0 }), isNumber(one.tokens) && short(one.tokens)].filter(Boolean).join(" · ")));
   mark(button);
   button.addEventListener("click", () => {
     open(at);
@@ -172,10 +172,14 @@ function estimatorPart(told) {
     [t("samples"), num(told.samples), hint],
     isNumber(told.median) && [t("median"), fraction(told.median), hint],
     isNumber(told.p90) && [t("p90"), fraction(told.p90), hint],
-    isNumber(told.ratio) && [t("est_ratio"), told.ratio.toFixed(2), hint],
-    isNumber(told.wideRatio) && [t("est_wide"), told.wideRatio.toFixed(2), hint],
-  ], { class: "facts inline" }));
+  ], { class: "facts inline" }),
+  h("p", {}, [
+    isNumber(told.ratio) && t("est_ratio", { n: ratio(told.ratio) }),
+    isNumber(told.wideRatio) && t("est_wide", { n: ratio(told.wideRatio) }),
+  ].filter(Boolean).join(" ")));
 }
+
+const ratio = (value) => String(Number(value.toFixed(value < 0.1 ? 3 : value < 1 ? 2 : 1)));
 
 const lastTurn = (at) => Math.max(0, (isNumber(SESSIONS[at]?.turns) ? SESSIONS[at].turns : 1) - 1);
 

@@ -200,7 +200,7 @@ function partTable(groups, reported) {
       h("th", { scope: "col" }, t("part")),
       h("th", { scope: "col", class: "n" }, t("tokens")),
       h("th", { scope: "col", class: "n" }, t("share")),
-      h("th", { scope: "col", class: "n" }, t("units")),
+      h("th", { scope: "col", class: "n", title: t("units_are") }, t("units")),
       h("th", { scope: "col" }, t("source")))),
     h("tbody", {}, groups.map((group) => row(group)())),
     h("tfoot", {}, h("tr", {}, h("th", { scope: "row" }, t("total")), h("td", { class: "n" }, num(total(groups, "tokens"))), h("td"), h("td", { class: "n" }, num(total(groups, "units"))), h("td")))));

@@ -87,7 +87,9 @@ function itemRow(item, row, left, calls, file) {
     h("td", { class: "n" }, sum(item.tokens, source ?? row.source ?? t("no_source"))),
     h("td", { class: "n share" }, percent(item.tokens, row.tokens)),
     h("td", { class: "from" },
-      isNumber(item.calls) && h("span", { class: "count" }, t("n_calls", { n: item.calls })),
+      row.kind === "mcp" && !item.calls && item.tokens > 0
+        ? h("span", { class: "count" }, t("only_instructions"))
+        : isNumber(item.calls) && h("span", { class: "count" }, t("n_calls", { n: item.calls })),
       source && source !== item.name && h("span", { class: "source", title: full(source) }, shown(source)),
       isText(item.note) && h("span", { class: "note" }, shown(item.note))),
   );

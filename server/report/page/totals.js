@@ -17,9 +17,12 @@ function totalsHead() {
   const figure = (key, value, source, small) =>
     h("div", { class: "figure", title: source },
       h("dt", {}, t(key)), h("dd", {}, sum(value, source)), small && h("dd", { class: "small" }, small));
+  const usage = totals.messages === 0
+    ? h("div", { class: "figure" }, h("dt", {}, t("usage")), h("dd", { class: "small" }, t("no_usage")))
+    : parts.map((key) => figure(key, totals[key], t("usage_source"), isNumber(totals[key]) && whole ? t("of_all", { share: percent(totals[key], whole) }) : null));
   return h("dl", { class: "totals", "aria-label": t("totals") },
-    parts.map((key) => figure(key, totals[key], t("usage_source"), isNumber(totals[key]) && whole ? t("of_all", { share: percent(totals[key], whole) }) : null)),
-    figure("messages", totals.messages, t("usage_source")),
+    usage,
+    totals.messages !== 0 && figure("messages", totals.messages, t("usage_source")),
     figure("files", REPORT.files, t("files_source")),
     figure("unreadableLines", REPORT.unreadableLines, t("files_source")));
 }
@@ -42,7 +45,7 @@ function totalsPanel() {
   }, t(key), " ", h("span", { class: "count" }, num(Object.keys(object(REPORT.totals[key])).length))));
   const panels = keys.map((key, at) => h("div", {
     role: "tabpanel", id: `tabpanel-${key}`, "aria-labelledby": `tab-${key}`, hidden: at !== 0,
-  }, h("h4", { class: "print-only" }, t(key)), totalTable(key)));
+  }, h("h4", {}, t(`title_${key}`)), totalTable(key)));
   const pick = (at, focus) => {
     for (const [place, tab] of tabs.entries()) {
       tab.setAttribute("aria-selected", String(place === at));
@@ -111,7 +114,8 @@ function totalRow(key, row, columns, whole, most) {
     columns.map((column) =>
       column === "name"
         ? h("th", { scope: "row" }, key === "byRule" ? pathed(row.name) : named(row.name))
-        : h("td", { class: "n" }, sum(row[column], source))),
+        : h("td", { class: "n" }, key === "byMcpServer" && column === "calls" && !row.calls && row.tokens > 0
+          ? h("span", { class: "absent" }, t("only_instructions")) : sum(row[column], source))),
     h("td", { class: "n share" }, h("span", { class: "track" }, bar), h("span", {}, percent(row.tokens, whole))),
     h("td", { class: "from" }, isText(row.source) ? pathed(source) : h("span", { class: "source" }, source)));
 }

@@ -32,7 +32,7 @@ function turnHead(turn, all, select) {
     isText(data.startedAt) && when(data.startedAt),
     isNumber(data.line) && data.line > 0 && t("line", { n: data.line }),
     isText(data.outcome) && (`outcome_${data.outcome}` in WORDS ? t(`outcome_${data.outcome}`) : shown(data.outcome)),
-    isNumber(data.promptUnits) && `${t("prompt")}: ${t("n_units", { n: data.promptUnits })}`,
+    isNumber(data.promptUnits) && t("prompt_of", { n: data.promptUnits }),
     typeof data.fromHuman === "boolean" && t(data.fromHuman ? "from_human" : "from_program"),
   ].filter(Boolean);
   return h("header", { class: "turn-head" },
@@ -66,15 +66,16 @@ function windowPart(window) {
   const source = isText(window.source) ? window.source : t("no_source");
   const usedSource = isText(window.usedSource) ? window.usedSource : source;
   const full = isNumber(window.ratio) && isNumber(window.tokens) ? clamp(window.ratio, 0, 1) : null;
+  const sources = new Set([isNumber(window.used) && usedSource, isNumber(window.tokens) && source].filter(Boolean));
   return h("div", {},
     h("h4", {}, t("window")),
     full !== null && h("div", { class: `gauge${window.stale ? " stale" : ""}`, "aria-hidden": "true" }, gaugeBar(full)),
     facts([
-      [t("used"), sum(window.used, usedSource), usedSource],
-      [t("window_tokens"), sum(window.tokens, source), source],
+      isNumber(window.used) && [t("used"), sum(window.used, usedSource), usedSource],
+      isNumber(window.tokens) && [t("window_tokens"), sum(window.tokens, source), source],
       full !== null && [t("ratio"), fraction(window.ratio), source],
       isNumber(window.remaining) && [t("remaining"), sum(window.remaining, source), source],
-      [t("source"), h("span", { class: "source" }, shown(source))],
+      [t("source"), h("span", { class: "source" }, shown([...sources].join(" + ")))],
     ]),
     window.stale && h("p", { class: "caution" }, t("stale")));
 }

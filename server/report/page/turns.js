@@ -55,7 +55,7 @@ function steps(turns) {
 
 function fill(turn) {
   const window = object(turn.data.window);
-  return isNumber(window.used) ? [{ used: window.used, source: window.source, coarse: true }] : [];
+  return isNumber(window.used) ? [{ used: window.used, source: window.usedSource ?? window.source, coarse: true }] : [];
 }
 
 /** The last size of the window that a turn up to this one told, or null. */
