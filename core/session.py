@@ -20,7 +20,7 @@ from core.phases.evidence import read_of, skill_read
 from core.phases.plan import skill_id
 from core.phases.routing import Routing
 from core.state import MAIN, Session, Turn
-from core.units import content_measure, json_measure, utf16_units, wide_units
+from core.units import content_measure, json_measure, text_measure, utf16_units
 
 
 def decide(state: Session, event: e.Event | d.ChecksFinished, routing: Routing) -> d.Decided:
@@ -223,7 +223,7 @@ def _request(event: e.Request) -> f.Fact:
 
 
 def _spoken(event: e.Spoken) -> f.Fact:
-    units, wide = utf16_units(event.text), wide_units(event.text)
+    units, wide = text_measure(event.text)
     return f.TextSpoken(event.by, units, wide or None, event.agent_id)
 
 

@@ -70,10 +70,15 @@ def utf16_order(text: str) -> bytes:
 
 def wide_units(text: str) -> int:
     """Count the UTF-16 units of wide characters in a text."""
+    return 0 if text.isascii() else text_measure(text)[1]
+
+
+def text_measure(text: str) -> tuple[int, int]:
+    """Count the UTF-16 units of a text, and those of wide characters among them."""
     if text.isascii():
-        return 0
-    high = text.encode("utf-16-be", "surrogatepass")[::2]
-    return len(high) - len(high.translate(None, _WIDE))
+        return utf16_units(text), 0
+    high = text.encode("utf-16-le", "surrogatepass")[1::2]
+    return len(high), len(high) - len(high.translate(None, _WIDE))
 
 
 def json_units(value: Json) -> int:
@@ -151,13 +156,14 @@ def content_measure(content: Json) -> tuple[int, int, int]:
     if type(content) is str:
         if content.isascii():
             return len(content), 0, 0
-        return utf16_units(content), wide_units(content), 0
+        return *text_measure(content), 0
     units = wide = images = 0
     for block in _blocks(content):
         text = block.get("text")
         if isinstance(text, str):
-            units += utf16_units(text)
-            wide += wide_units(text)
+            length = text_measure(text)
+            units += length[0]
+            wide += length[1]
         images += _is_binary(block)
     return units, wide, images
 

@@ -20,7 +20,7 @@ from core.phases.routing import Routing
 from core.recordings.contract import Step
 from core.session import decide
 from core.state import MAIN, UNNAMED, Session, Turn
-from core.units import content_measure, json_measure, utf16_units, wide_units
+from core.units import content_measure, json_measure, text_measure
 
 Measure = Callable[[Session, Turn], accounts.Measured]  # Looks files up; core/world.py, World.
 
@@ -334,7 +334,7 @@ def _take_text(book: Book, event: e.Spoken, _line: int) -> bool:
     if book.state.turn is None:
         return False
     if event.agent_id is None:
-        book.state.error.append(utf16_units(event.text), wide_units(event.text))
+        book.state.error.append(*text_measure(event.text))
     book.state.seq += 1
     return True
 

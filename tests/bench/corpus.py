@@ -78,7 +78,8 @@ def _read_samples(folder: str) -> list[_Sample]:
 
 
 def _paths(folder: str) -> list[str]:
-    paths = sorted(glob.glob(os.path.join(folder, "*.jsonl")))
+    claude = glob.glob(os.path.join(folder, "cc-*.jsonl"))  # What all programs can read.
+    paths = sorted(claude or glob.glob(os.path.join(folder, "*.jsonl")))
     found = [path for path in paths if os.path.getsize(path) >= SAMPLE_BYTES_MIN]
     if not found:
         raise SystemExit(f"{folder}: no *.jsonl of {SAMPLE_BYTES_MIN} bytes or more")
