@@ -20,6 +20,8 @@ from handlers import wire_results as r
 from handlers.host import Answer, Told, tell
 from handlers.hub import Hub
 from handlers.method import Call
+from handlers.wire_kinds import ABSOLUTE_PATH
+from handlers.wire_records import Wrong
 
 _log = logging.getLogger("turnkeeper")
 
@@ -122,11 +124,20 @@ def _events(steps: Iterable[Step], state: Session | None) -> list[e.Event]:
         if isinstance(event, e.SessionStart):
             if state is not None:
                 found.append(event._replace(workspace=state.workspace))
-            elif os.path.isabs(event.workspace):  # Nothing can be started nowhere.
+            elif _is_folder(event.workspace):  # Nothing can be started nowhere.
                 found.insert(0, event)
         elif not isinstance(event, _NO_EVENTS):
             found.append(event)
     return found
+
+
+def _is_folder(workspace: str) -> bool:
+    """Say whether a session can be started there: what sessionStart itself would take."""
+    try:
+        ABSOLUTE_PATH.read(workspace)
+    except Wrong:
+        return False
+    return os.path.isabs(workspace)
 
 
 def _tell_all(hub: Hub, session_id: str, mapped: Mapped, call: Call, answer: Answer) -> Told:

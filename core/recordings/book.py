@@ -265,7 +265,8 @@ class Book:
         for message_id, agent_id in self.page.messages.items():
             ledger = self.state.side_usage[agent_id] if agent_id else self.state.usage
             owned = ledger.owned(message_id)
-            if owned is not None and owned[0] == (turn.turn_id or UNNAMED):
+            is_here = owned is not None and owned[0] == (turn.turn_id or UNNAMED)
+            if owned is not None and is_here and owned[1] != NOTHING:
                 yield Message(message_id, agent_id, owned[1])
 
     def _calls(self, turn: Turn) -> Iterator[Call]:

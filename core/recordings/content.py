@@ -91,9 +91,13 @@ def _has_long_text(value: Json) -> bool:
 
 def _blocks(items: list[Json]) -> list[Row] | None:
     """Give the blocks in the shape that is counted; None when some item is no content block."""
-    found = [_block(item) for item in items]
-    whole = [block for block in found if block is not None]
-    return whole if len(whole) == len(found) else None
+    whole: list[Row] = []
+    for item in items:
+        block = _block(item) if type(item) is dict else None
+        if block is None:
+            return None
+        whole.append(block)
+    return whole
 
 
 def _block(item: Json) -> Row | None:

@@ -101,11 +101,14 @@ class Recording:
 
     def _side_steps(self, reader: Reader, side: SideFile) -> Iterator[Step]:
         faults: list[Fault] = []
-        for line, row in rows(side.path, faults, self._loads, bounded=self._bounded):
-            self._row = row
-            for step in reader.read_side(side.agent_id, line, row):
-                if not isinstance(step.event, AgentSeen):
-                    yield step
+        try:
+            for line, row in rows(side.path, faults, self._loads, bounded=self._bounded):
+                self._row = row
+                for step in reader.read_side(side.agent_id, line, row):
+                    if not isinstance(step.event, AgentSeen):
+                        yield step
+        except OSError as error:  # The session is told without it.
+            faults.append(Fault(0, f"cannot be read: {error.strerror}"))
         self.faults += [fault._replace(file=side.path) for fault in faults]
 
     def _plain_rows(self) -> Iterator[Row]:

@@ -9,8 +9,8 @@ from core.errors import PlanRefused
 from core.events import Prompt, SelectedSkill, SessionEnd, SessionStart, ToolCall, TurnEnd, Usage
 from core.recordings.contract import AgentSeen, Fault, FileChange, SkillBody, Step
 from core.recordings.recording import Recording
+from server.interrupts import Interrupts
 from server.replay.client import ChildFailed, Refused, Sidecar
-from server.replay.interrupts import Interrupts
 from server.replay.kept import check_state
 from server.replay.messages import message_of
 from server.replay.report import Report, Stop

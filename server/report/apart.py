@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
+from server.interrupts import SIGNALS
+
 _T = TypeVar("_T")
 
 _LENGTH_BYTES = 8
@@ -30,8 +32,8 @@ def apart(work: Sequence[Callable[[], Iterable[_T]]]) -> Iterator[_T]:
     children: list[_Child] = []
     try:
         for piece in work:
-            # A Ctrl-C between a fork and its being noted would leave that process behind.
-            held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            # A signal between a fork and its being noted would leave that process behind.
+            held = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
             try:
                 children.append(_start(piece, held))
             finally:
@@ -67,7 +69,8 @@ def _start(work: Callable[[], Iterable[_T]], held: set[signal.Signals | int]) ->
     code = 1
     try:
         os.close(reading)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
         with open(writing, "wb", buffering=_CHUNK_BYTES) as pipe:
             for item in work():

@@ -15,6 +15,7 @@ from core.phases.display import shown
 from core.store.failures import Gone, StoreError
 from core.store.root import state_root
 from core.world import World
+from server.interrupts import Interrupts
 from server.output import DONE, FAILED, refuse, replace_file, write
 from server.progress import LateProgress
 from server.report.find import Found, find
@@ -32,6 +33,11 @@ GC_THRESHOLDS = (200_000, 50, 100)
 
 def report_command(target: str | None, html: str | None, as_json: bool, locale: str) -> int:
     """Report; 0 done, 1 the page cannot be written, 2 for a target that cannot be used."""
+    with Interrupts() as interrupts, interrupts.heard():
+        return _shown(target, html, as_json, locale)
+
+
+def _shown(target: str | None, html: str | None, as_json: bool, locale: str) -> int:
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
     pictured = html is not None or not as_json

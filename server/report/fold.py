@@ -1,5 +1,6 @@
 """The accounts of one recording, in the shape of `turnkeeper report --json`."""
 
+import os
 from typing import Any, NamedTuple
 
 import orjson
@@ -59,7 +60,8 @@ def fold(path: str, measure: Measure, detail: Detail) -> Folded:
     session.seen(recording.timestamp)
     book.close()
     notes = _notes(path, recording.faults)
-    return session.finished(book, len(recording.faults), notes)
+    unreadable = sum(1 for fault in recording.faults if fault.line)
+    return session.finished(book, unreadable, notes)
 
 
 class Session:
@@ -73,7 +75,7 @@ class Session:
         self._data: dict[str, Json] = {
             "sessionId": head.session_id,
             "runtime": head.runtime,
-            "path": path,
+            "path": os.fsencode(path).decode(errors="replace"),
             "cwd": head.cwd,
             **_present(
                 model=head.model, version=head.version, parentSessionId=head.parent_session_id
@@ -340,7 +342,7 @@ def _rows(breakdown: Breakdown, locale: str) -> list[dict[str, Json]]:
 
 def _notes(path: str, faults: list[Fault]) -> list[str]:
     notes = [
-        f"{shown(fault.file or path, 500)}:{fault.line}: {fault.why}"
+        f"{shown(fault.file or path, 500)}{f':{fault.line}' if fault.line else ''}: {fault.why}"
         for fault in faults[:NOTES_PER_FILE]
     ]
     if len(faults) > NOTES_PER_FILE:

@@ -146,7 +146,9 @@ def _disown(session: dict[str, Json], message: Counted) -> None:
     taken = {**figures_json(message.figures), "messages": 1, "inherited": -1}
     for usage in (owner["usage"] for owner in owners if "usage" in owner):
         for name, count in taken.items():
-            usage[name] = usage.get(name, 0) - count
+            usage[name] = max(0, usage.get(name, 0) - count)
+        if usage.get("partial", 0) > usage["messages"]:
+            usage["partial"] = usage["messages"]
 
 
 def _read_all(

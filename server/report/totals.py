@@ -33,15 +33,14 @@ class Totals:
         """
         rules: dict[str, int] = {}
         for turn in session["turns"]:
-            self._add_usage(turn.get("usage"))
-            if _is_copied(turn.get("usage")):
-                continue
             snapshot = turn["snapshot"]
-            self._add_entries(snapshot["entries"], snapshot.get("skillStates", ()))
-            for item in _items(snapshot["entries"], "rules"):
-                rules[_rule_path(item, session["cwd"])] = item["tokens"]
+            self._add_usage(turn.get("usage"))
             for agent in snapshot["subagents"]:
                 self._add_agent(agent)
+            if not _is_copied(turn.get("usage")):
+                self._add_entries(snapshot["entries"], snapshot.get("skillStates", ()))
+            for item in _items(snapshot["entries"], "rules"):
+                rules[_rule_path(item, session["cwd"])] = item["tokens"]
         for path, tokens in rules.items():
             _count(self.by["byRule"], path, tokens=tokens, sessions=1)
 
@@ -62,6 +61,8 @@ class Totals:
     def _add_agent(self, agent: dict[str, Json]) -> None:
         entries = agent["entries"]
         self._add_usage(agent.get("usage"))
+        if _is_copied(agent.get("usage")):
+            return
         self._add_entries(entries, agent.get("skillStates", ()))
         calls = [
             item.get("calls", 0) for kind in ("tools", "mcp") for item in _items(entries, kind)

@@ -87,7 +87,7 @@ def test_before_a_start_what_would_be_recorded_is_refused_and_what_tells_nothing
 
 
 def test_a_start_without_a_folder_starts_nothing(fresh: Host) -> None:
-    for folder in ("", "some/where", 7):
+    for folder in ("", "some/where", 7, "/a\0b", "/" + "x" * 5_000):
         assert hook(fresh, "SessionStart", cwd=folder) is None
     with pytest.raises(UnknownSession):
         fresh.ask("plan/status")

@@ -15,8 +15,8 @@ import pytest
 from core.events import ToolCall
 from core.recordings.contract import FileChange, SkillBody
 from server.child import turnkeeper_argv
+from server.interrupts import Interrupts
 from server.replay.client import ChildFailed, Refused, Sidecar
-from server.replay.interrupts import Interrupts
 from server.replay.messages import message_of
 from server.replay.scratch import DEPTH_MAX, FILE_BYTES_MAX, PLAYED_CHARS_MAX, Scratch
 

@@ -257,3 +257,33 @@ def _is_there(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def test_a_sub_agents_file_that_cannot_be_read_is_named_and_its_session_told(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path, 1, turn("1", answer("m1", 5)))
+    side = tmp_path / session_id(1) / "subagents" / "agent-aa.jsonl"
+    side.parent.mkdir(parents=True)
+    os.mkfifo(side)
+
+    told = report(path, home=tmp_path)
+
+    assert (told["totals"]["output"], told["unreadableLines"]) == (5, 0)
+    assert [note for note in told["notes"] if "agent-aa.jsonl: cannot be read" in note]
+
+
+def test_what_only_the_copied_session_s_sub_agent_did_still_counts(tmp_path: Path) -> None:
+    rows = turn("1", answer("m1", 5))
+    own = write(tmp_path / "b", 2, rows)
+    more = {"agentId": "aa", "isSidechain": True, "sessionId": session_id(2)}
+    written(
+        tmp_path / "b" / session_id(2) / "subagents" / "agent-aa.jsonl",
+        *stamped(turn("s", answer("side", 7)), 3, **more),
+    )
+    backup = write(tmp_path / "a", 1, rows)
+
+    told = report(backup, own, home=tmp_path)
+
+    assert (told["totals"]["output"], told["totals"]["messages"]) == (12, 2)
+    assert set(told["totals"]["bySubagent"]) == {"aa"}

@@ -80,13 +80,28 @@ def recordings(home: str, environ: Mapping[str, str], workspace: str) -> list[st
     for folder in _folders(projects, workspace):
         for entry in _entries(folder):
             if entry.name.endswith(".jsonl") and not agent_of_file(entry.name):
-                found += [(entry.stat().st_mtime, entry.path)] if entry.is_file() else []
+                found += _recording(entry)
     return [path for _, path in sorted(found, key=lambda item: (-item[0], item[1]))]
+
+
+def _recording(entry: "os.DirEntry[str]") -> list[tuple[float, str]]:
+    """Give a file with the time of its last change; nothing for a link that leads nowhere."""
+    try:
+        return [(entry.stat().st_mtime, entry.path)] if entry.is_file() else []
+    except OSError:
+        return []
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _folders(projects: str, workspace: str) -> list[str]:
     if not workspace:
-        return sorted(entry.path for entry in _entries(projects) if entry.is_dir())
+        return sorted(entry.path for entry in _entries(projects) if _is_folder(entry))
     names = {_folder_name(workspace), _folder_name(os.path.realpath(workspace))}
     found: list[str] = []
     for name in sorted(names):

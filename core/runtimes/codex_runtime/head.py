@@ -179,6 +179,6 @@ def _is_in(path: str, workspace: str) -> bool:
     try:
         first = islice((row for _, row in rows_of(path, faults)), _FIRST_ROWS)
         cwd = read_head(path, first).cwd
-    except OSError:
+        return bool(cwd) and os.path.realpath(cwd) == os.path.realpath(workspace)
+    except (OSError, ValueError):  # ValueError: no disk can have a path of this name.
         return False
-    return bool(cwd) and os.path.realpath(cwd) == os.path.realpath(workspace)

@@ -45,6 +45,7 @@ def test_recordings_of_a_workspace_come_newest_first(tmp_path: Path) -> None:
     made(own / "new.jsonl", 1)
     made(own / "agent-a1f.jsonl", 0)
     made(projects(tmp_path) / "-else" / "other.jsonl", 5)
+    (own / "loop.jsonl").symlink_to("loop.jsonl")
 
     place = ".claude/projects/-repo-my-app-v1"
     assert listed(tmp_path, "/repo/my.app_v1/") == [f"{place}/new.jsonl", f"{place}/old.jsonl"]

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP during a replay: raised only where that leaves nothing behind."""
+"""Ctrl-C, SIGTERM and SIGHUP in a command: raised only where that leaves nothing behind."""
 
 import signal
 import threading
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-_SIGNALS = [
+SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 
@@ -28,7 +28,7 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            for number in _SIGNALS:
+            for number in SIGNALS:
                 # What the caller ignores, as nohup does, stays ignored.
                 if signal.getsignal(number) not in (signal.SIG_IGN, None):
                     self._before[number] = signal.signal(number, self._take)
