@@ -287,3 +287,15 @@ def test_what_only_the_copied_session_s_sub_agent_did_still_counts(tmp_path: Pat
 
     assert (told["totals"]["output"], told["totals"]["messages"]) == (12, 2)
     assert set(told["totals"]["bySubagent"]) == {"aa"}
+
+
+def test_the_same_rollout_twice_counts_once(tmp_path: Path) -> None:
+    path = Path(rollout(tmp_path / "rollout-a.jsonl", "thread-a", 2))
+    copy = tmp_path / "backup" / path.name
+    copy.parent.mkdir()
+    copy.write_bytes(path.read_bytes())
+
+    once, twice = (report(*paths, home=tmp_path) for paths in ([path], [path, copy]))
+
+    assert once["totals"]["messages"] > 0
+    assert twice["totals"] == once["totals"]

@@ -32,6 +32,7 @@ class Story:
         self, head: Head, agent_id: str | None = None, parent: "Story | None" = None
     ) -> None:
         self.cwd = head.cwd
+        self._thread = agent_id or head.session_id
         self.turns = Turns(is_human=not head.side_only)
         self.has_items = False  # Response items are told: nothing else tells of calls and texts.
         self.has_bounds = False  # Rows tell when the model has answered.
@@ -205,7 +206,10 @@ class Story:
         """
         if last.input or last.output:
             if self.ledger.is_new_total(total, last):
-                self._use(last, "", "")
+                # A running total comes once in a thread, also in a copy of its rollout and to a
+                # reader that begins anew: it names the response.
+                named = "" if total is None else f"{self._thread}/{total.total}"
+                self._use(last, named, "")
         elif last.total and self.ledger.is_new_estimate(total, last):
             self.compacted(source)
             self.tell(Fill(last.total, self.window, source))
