@@ -295,7 +295,8 @@ def test_the_same_rollout_twice_counts_once(tmp_path: Path) -> None:
     copy.parent.mkdir()
     copy.write_bytes(path.read_bytes())
 
-    once, twice = (report(*paths, home=tmp_path) for paths in ([path], [path, copy]))
+    once = report(str(path), home=tmp_path)
+    twice = report(str(path), str(copy), home=tmp_path)
 
     assert once["totals"]["messages"] > 0
     assert twice["totals"] == once["totals"]
