@@ -88,11 +88,11 @@ class Recording:
         ):
             self._row = row
             for step in reader.read(line, row):
-                if isinstance(step.event, SessionEnd):
-                    continue  # A recording ends where it ends; more may follow.
-                if not isinstance(step.event, AgentSeen):
-                    yield step
-                elif (side := sides.pop(step.event.agent_id, None)) is not None:
+                event = step.event
+                if type(event) is not AgentSeen:
+                    if type(event) is not SessionEnd:  # It ends where it ends; more may follow.
+                        yield step
+                elif (side := sides.pop(event.agent_id, None)) is not None:
                     yield from self._side_steps(reader, side)
         for side in sides.values():
             yield from self._side_steps(reader, side)

@@ -55,7 +55,7 @@ def fold(path: str, measure: Measure, detail: Detail) -> Folded:
     book = Book(recording.head.session_id, measure, session.add, detail=detail.pictures)
     for step in recording.steps():
         book.take(step)
-        if session.is_new:
+        if session.started is None:
             session.seen(recording.timestamp)
     session.seen(recording.timestamp)
     book.close()
@@ -69,7 +69,7 @@ class Session:
 
     def __init__(self, head: Head, path: str, detail: Detail) -> None:
         self._detail = detail
-        self._started: str | None = None  # Of the open turn.
+        self.started: str | None = None  # Of the open turn.
         self._now: str | None = None
         self._books: list[tuple[TurnBook, str | None]] = []  # And when each began.
         self._data: dict[str, Json] = {
@@ -82,23 +82,18 @@ class Session:
             ),
         }
 
-    @property
-    def is_new(self) -> bool:
-        """Say whether it is not known yet when the open turn began."""
-        return self._started is None
-
     def seen(self, timestamp: str | None) -> None:
         """Note when a row was written, as recorded."""
         if timestamp is not None:
             self._now = timestamp
-            if self._started is None:
-                self._started = timestamp
+            if self.started is None:
+                self.started = timestamp
                 self._data.setdefault("startedAt", timestamp)
 
     def add(self, book: TurnBook) -> None:
         """Take the account of a turn that is over."""
-        self._books.append((book, self._started))
-        self._started = None
+        self._books.append((book, self.started))
+        self.started = None
 
     def _turn(self, book: TurnBook, started: str | None) -> dict[str, Json]:
         seen = view(book.data)
