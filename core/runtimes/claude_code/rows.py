@@ -206,16 +206,16 @@ def typed_command(prompt: str) -> str:
 
 def result_content(content: Json) -> Json:
     """Give a result's content as text or as content blocks."""
-    # A row may hold a bare string in the list of blocks; the wire takes blocks only.
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
         return ""
-    return [part if isinstance(part, dict) else _text_block(part) for part in content]
-
-
-def _text_block(part: Json) -> Row:
-    return {"type": "text", "text": part if isinstance(part, str) else str(part)}
+    # A row may hold a bare string in the list of blocks; the wire takes blocks only.
+    return [
+        part if isinstance(part, dict) else {"type": "text", "text": part}
+        for part in content
+        if isinstance(part, (dict, str))
+    ]
 
 
 def _edit(edit: Row) -> tuple[str, str, bool]:
