@@ -152,12 +152,8 @@ def _asked(state: Session, fact: f.RequestMade) -> None:
 
 
 def _skill(state: Session, fact: f.SkillNoted) -> None:
-    if fact.agent_id is None:
-        if fact.state == DROPPED:
-            state.in_context.pop(fact.name, None)
-        else:
-            state.in_context[fact.name] = [fact.path, fact.units]
-            state.error.append(fact.units or 0, 0)
+    if fact.agent_id is None and fact.state != DROPPED:
+        state.error.append(fact.units or 0, 0)
     if state.turn is not None:
         state.turn.final = False
         told = [fact.name, fact.state, fact.path, fact.units, fact.note, fact.agent_id]

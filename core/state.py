@@ -107,7 +107,6 @@ class Session:
         "cursor",
         "ended",
         "error",
-        "in_context",
         "kept_going",
         "listed",
         "model",
@@ -156,8 +155,6 @@ class Session:
         self.side_usage: dict[str, UsageLedger] = {}  # Of sub-agents, by their id.
         self.error = ErrorLedger()
         self.listed: dict[str, int] = {}  # Skills named since the last compaction: how often.
-        # Skills whose body is in the context: canonical name: [path, units].
-        self.in_context: dict[str, list[Any]] = {}
         self.cursor = Cursor()
 
     def without_plan(self) -> "Session":

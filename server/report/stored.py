@@ -1,18 +1,11 @@
 """The accounts of a session that hosts reported to us, read back from its journal."""
 
-import os
-
 from core import facts as f
 from core.recordings.book import Book, Measure
 from core.recordings.contract import Head
 from core.store.journal import Journal
 from core.store.root import session_dir
 from server.report.fold import Detail, Folded, Session
-
-
-def is_stored(root: str, session_id: str) -> bool:
-    """Say whether anything is kept of this session."""
-    return os.path.isdir(session_dir(root, session_id))
 
 
 def fold_stored(root: str, session_id: str, measure: Measure, detail: Detail) -> Folded:
